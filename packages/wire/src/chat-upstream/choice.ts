@@ -1,0 +1,250 @@
+import { isObject, nonEmptyString, type JsonObject, type JsonValue } from "../json.ts";
+import type { ReasoningCarry } from "../mapping/carry.ts";
+import { finishOf, stronger, type Finish } from "../mapping/finish.ts";
+import { hasReasoning, ReasoningReader } from "../mapping/reasoning.ts";
+import type { ReplyFlags } from "../profiles.ts";
+import type { RepairCode, Repairs } from "../repairs.ts";
+import type { ChatChunkChoice, ChatDelta } from "../shapes/chat-reply.ts";
+import { ToolCallAssembler, type CallEvent } from "../tools/assembler.ts";
+import { ThinkTags, type TaggedText } from "./think-tags.ts";
+
+/** What a choice said, in order, whichever way its server says it. */
+export type Piece =
+  | { type: "text"; text: string; logprobs: readonly JsonValue[] }
+  | { type: "refusal"; text: string }
+  /** `inContent`: it stood in the content, between tags or as a part, and not in a field of its own. */
+  | { type: "reasoning"; text: string; inContent: boolean }
+  | { type: "annotation"; annotation: JsonObject }
+  | { type: "audio"; data: string; transcript: string }
+  | CallEvent;
+
+export interface ReplyOptions {
+  repairs: Repairs;
+  newId: (prefix: string) => string;
+  toolNames: ReadonlySet<string>;
+  usedCallIds: ReadonlySet<string>;
+  profile: ReplyFlags;
+}
+
+const noLogprobs: readonly JsonValue[] = [];
+
+/** Reads one choice of a Chat reply: the inbound normaliser that every translator from a Chat upstream uses. */
+export class ChoiceReader {
+  readonly index: number;
+  readonly #repairs: Repairs;
+  readonly #reasoning = new ReasoningReader();
+  readonly #tags: ThinkTags | undefined;
+  readonly #calls: ToolCallAssembler;
+  readonly #tagged: TaggedText[] = [];
+  readonly #carriedCalls = new Set<string>();
+  #began = false;
+  #finish: Finish | undefined;
+  #errorTold = false;
+  /** The provider's own word for it. */
+  #finishWord: string | undefined;
+
+  constructor(index: number, options: ReplyOptions) {
+    this.index = index;
+    this.#repairs = options.repairs;
+    const { thinkTags, startsInsideThink } = options.profile;
+    this.#tags = thinkTags ? new ThinkTags(startsInsideThink) : undefined;
+    this.#calls = new ToolCallAssembler({
+      choice: index,
+      repairs: options.repairs,
+      newCallId: () => options.newId("call"),
+      toolNames: options.toolNames,
+      usedCallIds: options.usedCallIds,
+    });
+  }
+
+  get hasFinished(): boolean {
+    return this.#finish !== undefined;
+  }
+
+  /** `extra_content` of the calls that have opened, by call id. */
+  get callExtras(): Readonly<Record<string, JsonObject>> {
+    return this.#calls.extras;
+  }
+
+  /** Signatures and encrypted reasoning, those of calls included, that came since they were last taken. */
+  peekCarry(): ReasoningCarry | undefined {
+    const carry: ReasoningCarry = { ...this.#reasoning.peekCarry() };
+    const calls = Object.entries(this.#calls.extras).filter(([id]) => !this.#carriedCalls.has(id));
+    if (calls.length > 0) carry.calls = Object.fromEntries(calls);
+    return Object.keys(carry).length === 0 ? undefined : carry;
+  }
+
+  takeCarry(): ReasoningCarry | undefined {
+    const carry = this.peekCarry();
+    this.#reasoning.dropCarry();
+    for (const id of Object.keys(carry?.calls ?? {})) this.#carriedCalls.add(id);
+    return carry;
+  }
+
+  read(choice: ChatChunkChoice, out: Piece[]): void {
+    if (isObject(choice.delta)) this.#readDelta(choice.delta, choice, out);
+    // Beside deltas some servers send the message so far; alone and first, it is the message.
+    else if (isObject(choice["message"]) && !this.#began)
+      this.#readDelta(choice["message"], choice, out);
+    const word = nonEmptyString(choice.finish_reason) ?? nonEmptyString(choice["finishReason"]);
+    if (word !== undefined) this.#readFinish(word);
+    if (isObject(choice["error"])) this.#readError(choice["error"]);
+  }
+
+  /** An end that no finish_reason told of: the sentinel, which means `stop`. */
+  finishByRule(): void {
+    if (this.#finish !== undefined) return;
+    this.#repair("finish_missing", "");
+    this.#finish = { kind: "stop" };
+  }
+
+  fail(code: string, message: string): void {
+    this.#finish = stronger(this.#finish, { kind: "failed", code, message });
+  }
+
+  /**
+   * An error object in the stream. It says more than a finish_reason "error"; after `length` it only says once more
+   * that the reply was cut.
+   */
+  failUnlessCut(code: string, message: string): void {
+    if (this.#finish?.kind === "length" || this.#errorTold) return;
+    this.#errorTold = true;
+    this.#finish = { kind: "failed", code, message };
+  }
+
+  /** Closes what is open and answers how it ended. To be called once, after a finish. */
+  end(out: Piece[]): Finish {
+    this.#tags?.end(this.#tagged);
+    this.#putTagged(noLogprobs, out);
+    const finish = this.#resolvedFinish();
+    this.#calls.close(finish.kind !== "stop" && finish.kind !== "tool_calls", out);
+    return finish;
+  }
+
+  #readDelta(delta: ChatDelta, choice: ChatChunkChoice, out: Piece[]): void {
+    this.#began = true;
+    if (hasReasoning(delta)) this.#readReasoning(delta, out);
+    if (typeof delta.content === "string") {
+      if (delta.content !== "") this.#readContent(delta.content, choice, out);
+    } else if (Array.isArray(delta.content)) this.#readParts(delta.content, choice, out);
+    else if (isObject(delta.content))
+      this.#repair("content_not_text", JSON.stringify(delta.content));
+    const refusal = nonEmptyString(delta.refusal);
+    if (refusal !== undefined) out.push({ type: "refusal", text: refusal });
+    if (Array.isArray(delta.annotations)) this.#readAnnotations(delta.annotations, out);
+    if (isObject(delta.audio)) this.#readAudio(delta.audio, out);
+    if (isObject(delta.function_call)) this.#readLegacyCall(delta.function_call, out);
+    if (Array.isArray(delta.tool_calls))
+      for (const fragment of delta.tool_calls)
+        if (isObject(fragment)) this.#calls.push(fragment, out);
+  }
+
+  #readReasoning(delta: ChatDelta, out: Piece[]): void {
+    const before = this.#reasoning.repeated;
+    const text = this.#reasoning.read(delta);
+    if (text !== "") this.#put({ type: "reasoning", text, inContent: false }, out);
+    if (this.#reasoning.repeated && !before) this.#repair("reasoning_repeated", "");
+  }
+
+  #readContent(content: string, choice: ChatChunkChoice, out: Piece[]): void {
+    const logprobs = logprobsOf(choice);
+    if (this.#tags === undefined || this.#tags.isDone)
+      return this.#put({ type: "text", text: content, logprobs }, out);
+    const found = this.#tags.found;
+    this.#tags.push(content, this.#tagged);
+    if (this.#tags.found && !found) this.#repair("reasoning_tags_split", "");
+    this.#putTagged(logprobs, out);
+  }
+
+  #putTagged(logprobs: readonly JsonValue[], out: Piece[]): void {
+    for (const { reasoning, text } of this.#tagged)
+      this.#put(
+        reasoning ? { type: "reasoning", text, inContent: true } : { type: "text", text, logprobs },
+        out,
+      );
+    this.#tagged.length = 0;
+  }
+
+  /** Mistral sends content as parts, and its reasoning as parts of type `thinking`. */
+  #readParts(parts: JsonValue[], choice: ChatChunkChoice, out: Piece[]): void {
+    if (parts.length > 0) this.#repair("content_parts_flattened", "");
+    for (const part of parts) {
+      if (typeof part === "string" && part !== "") this.#readContent(part, choice, out);
+      if (!isObject(part)) continue;
+      const thinking = part["thinking"] ?? (part["type"] === "thinking" ? part["text"] : undefined);
+      if (thinking !== undefined) {
+        const text = textOf(thinking);
+        if (text !== "") this.#put({ type: "reasoning", text, inContent: true }, out);
+      } else {
+        const text = textOf(part["text"]);
+        if (text !== "") this.#readContent(text, choice, out);
+        const refusal = nonEmptyString(part["refusal"]);
+        if (refusal !== undefined) out.push({ type: "refusal", text: refusal });
+      }
+    }
+  }
+
+  #readAnnotations(annotations: JsonValue[], out: Piece[]): void {
+    for (const annotation of annotations)
+      if (isObject(annotation)) out.push({ type: "annotation", annotation });
+  }
+
+  #readAudio(audio: JsonObject, out: Piece[]): void {
+    const data = nonEmptyString(audio["data"]) ?? "";
+    const transcript = nonEmptyString(audio["transcript"]) ?? "";
+    if (data !== "" || transcript !== "") out.push({ type: "audio", data, transcript });
+  }
+
+  #readLegacyCall(call: JsonObject, out: Piece[]): void {
+    this.#repair("legacy_function_call", nonEmptyString(call["name"]) ?? "");
+    this.#calls.push({ index: 0, function: call }, out);
+  }
+
+  /** A call whose name is known comes before the words that follow it. */
+  #put(piece: Piece, out: Piece[]): void {
+    this.#calls.openNamed(out);
+    out.push(piece);
+  }
+
+  #readFinish(word: string): void {
+    let finish = finishOf(word);
+    if (finish === undefined) {
+      this.#repair("finish_unknown", word);
+      finish = { kind: "stop" };
+    }
+    if (this.#finish !== undefined) this.#repair("finish_repeated", word);
+    this.#finish = stronger(this.#finish, finish);
+    this.#finishWord = word;
+  }
+
+  /** OpenRouter puts an error beside whole calls and a good finish_reason; only without one it is the end. */
+  #readError(error: JsonObject): void {
+    if (this.#finish !== undefined && this.#finish.kind !== "failed") return;
+    this.fail("upstream_error", nonEmptyString(error["message"]) ?? JSON.stringify(error));
+  }
+
+  /** Decision 5: whether there are calls is seen from the calls. */
+  #resolvedFinish(): Finish {
+    const finish = this.#finish ?? { kind: "stop" };
+    if (finish.kind !== "stop" && finish.kind !== "tool_calls") return finish;
+    const kind = this.#calls.hasCalls ? "tool_calls" : "stop";
+    if (kind !== finish.kind) this.#repair("finish_corrected", this.#finishWord ?? "");
+    return { kind };
+  }
+
+  #repair(code: RepairCode, detail: string): void {
+    this.#repairs.add(code, detail, this.index);
+  }
+}
+
+function logprobsOf(choice: ChatChunkChoice): readonly JsonValue[] {
+  const logprobs = choice["logprobs"];
+  if (!isObject(logprobs) || !Array.isArray(logprobs["content"])) return noLogprobs;
+  return logprobs["content"];
+}
+
+function textOf(value: JsonValue | undefined): string {
+  if (typeof value === "string") return value;
+  if (!Array.isArray(value)) return "";
+  return value.map((part) => (isObject(part) ? textOf(part["text"]) : textOf(part))).join("");
+}

@@ -1,0 +1,29 @@
+export type WireErrorCode =
+  | "invalid_request" // what a client sent cannot be read; `param` is the path to the place
+  | "unsupported" // it can be read, but this wire has no way to say it
+  | "event_too_large" // an SSE event grew past the decoder's limit
+  | "no_text_decoder" // bytes were pushed into a decoder that was given no TextDecoder
+  | "not_json"; // a body that had to be JSON is not
+
+/** The only error that this package throws on purpose. */
+export class WireError extends Error {
+  readonly code: WireErrorCode;
+  /** The path of the offending field, such as `input[3].content[0].type`. */
+  readonly param: string | undefined;
+
+  constructor(
+    code: WireErrorCode,
+    message: string,
+    options: { param?: string; cause?: unknown } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = "WireError";
+    this.code = code;
+    this.param = options.param;
+  }
+}
+
+/** Closes a `switch` over one of our own unions: a member that was forgotten is a type error. */
+export function unreachable(value: never): never {
+  throw new TypeError(`unhandled case: ${JSON.stringify(value)}`);
+}

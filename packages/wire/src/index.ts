@@ -1,0 +1,81 @@
+export { connect, type StreamEnd, type StreamMachine } from "./machine.ts";
+export { WireError, type WireErrorCode } from "./error.ts";
+export type { JsonObject, JsonValue } from "./json.ts";
+export { Repairs, type Repair, type RepairCode } from "./repairs.ts";
+export {
+  SseDecoder,
+  type SseDecoderOptions,
+  type SseEvent,
+  type Utf8Decoder,
+} from "./sse/decoder.ts";
+export { encodeSse, sseDone, sseKeepAlive } from "./sse/encoder.ts";
+export { encodeChatOutput, encodeResponseEvent } from "./sse/wire-events.ts";
+export { ChatBody, type ChatBodyOptions } from "./chat-upstream/body.ts";
+export { ChunkReader, type ChatInput } from "./chat-upstream/chunk-reader.ts";
+export { ResponsesOverChat, type ResponsesOverChatOptions } from "./responses-over-chat/stream.ts";
+export { responseOfChat } from "./responses-over-chat/response.ts";
+export { ChatOverChat, type ChatOverChatOptions } from "./chat-over-chat/stream.ts";
+export { chatOfChat } from "./chat-over-chat/response.ts";
+export { collectChat, collectResponse, type CollectedChat } from "./collect.ts";
+export {
+  ToolCallAssembler,
+  type AssembledCall,
+  type AssemblerOptions,
+  type CallEvent,
+} from "./tools/assembler.ts";
+export { noTools, type DeclaredTool, type OwnFormKind, type ToolBridge } from "./tools/bridge.ts";
+export type { ReasoningCarry, Seal, Unseal } from "./mapping/carry.ts";
+export type {
+  ChatChunk,
+  ChatChunkChoice,
+  ChatCompletion,
+  ChatCompletionChoice,
+  ChatDelta,
+  ChatFinishReason,
+  ChatOutput,
+  ChatReplyMessage,
+  ChatToolCall,
+  ChatToolCallDelta,
+  ErrorBody,
+} from "./shapes/chat-reply.ts";
+export type {
+  ApplyPatchCallItem,
+  CustomToolCallItem,
+  FunctionCallItem,
+  ItemStatus,
+  LocalShellCallItem,
+  MessageItem,
+  MessagePart,
+  OutputItem,
+  ReasoningItem,
+  ResponseEvent,
+  ResponseObject,
+  ResponseStatus,
+  ResponseUsage,
+  ShellCallItem,
+  ToolSearchCallItem,
+} from "./shapes/responses-reply.ts";
+export { decodeChatRequest } from "./decode/chat-request.ts";
+export { decodeResponsesRequest } from "./decode/responses-request.ts";
+export {
+  chatRequest,
+  type ChatRequestOptions,
+  type TranslatedRequest,
+} from "./responses-over-chat/request.ts";
+export type { Recall, RecalledReasoning } from "./responses-over-chat/reasoning-replay.ts";
+export { genericProfile, withFlags, type Profile, type ReplyFlags } from "./profiles.ts";
+export type {
+  ChatContent,
+  ChatContentPart,
+  ChatMessage,
+  ChatRequest,
+  ChatTool,
+  ChatToolChoice,
+} from "./shapes/chat-request.ts";
+export type {
+  ContentPart,
+  InputItem,
+  ResponsesRequest,
+  Tool,
+  ToolChoice,
+} from "./shapes/responses-request.ts";

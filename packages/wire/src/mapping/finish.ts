@@ -1,0 +1,55 @@
+/** How a choice came to its end, after decision 5. */
+export type Finish =
+  | { kind: "stop" }
+  | { kind: "tool_calls" }
+  | { kind: "content_filter" }
+  | { kind: "length" }
+  | { kind: "failed"; code: string; message: string };
+
+interface Word {
+  kind: Finish["kind"];
+  /** For `failed`: the code a client gets. */
+  code?: string;
+}
+
+/** What providers say, and what they mean. A word that is not here is `stop`, and counted. */
+const words: Record<string, Word> = {
+  stop: { kind: "stop" },
+  end_turn: { kind: "stop" },
+  eos: { kind: "stop" },
+  eos_token: { kind: "stop" },
+  tool_calls: { kind: "tool_calls" },
+  tool_call: { kind: "tool_calls" },
+  tool_use: { kind: "tool_calls" },
+  function_call: { kind: "tool_calls" },
+  length: { kind: "length" },
+  max_tokens: { kind: "length" }, // Anthropic's word, let through by some proxies
+  content_filter: { kind: "content_filter" },
+  sensitive: { kind: "content_filter" }, // z.ai
+  error: { kind: "failed", code: "upstream_error" },
+  network_error: { kind: "failed", code: "upstream_error" }, // z.ai
+  abort: { kind: "failed", code: "upstream_error" }, // vLLM, SGLang
+  model_context_window_exceeded: { kind: "failed", code: "context_length_exceeded" }, // z.ai
+};
+
+/** Of several, the strongest counts: an error over a cut, a cut over a filter, calls over a plain stop. */
+const strength: Record<Finish["kind"], number> = {
+  stop: 0,
+  tool_calls: 1,
+  content_filter: 2,
+  length: 3,
+  failed: 4,
+};
+
+/** The meaning of one word; undefined for a word that nobody has told us of. */
+export function finishOf(word: string): Finish | undefined {
+  const known = Object.hasOwn(words, word) ? words[word] : undefined;
+  if (known === undefined) return undefined;
+  if (known.kind !== "failed") return { kind: known.kind };
+  const message = `the upstream ended the reply with finish_reason "${word}"`;
+  return { kind: "failed", code: known.code ?? "upstream_error", message };
+}
+
+export function stronger(a: Finish | undefined, b: Finish): Finish {
+  return a !== undefined && strength[a.kind] >= strength[b.kind] ? a : b;
+}

@@ -1,0 +1,118 @@
+import { isObject, nonEmptyString, type JsonObject } from "../json.ts";
+import type { ChatDelta } from "../shapes/chat-reply.ts";
+import type { ReasoningCarry } from "./carry.ts";
+
+/** The fields of a delta that may hold reasoning. Several may hold the same words; then this is the order. */
+const fields = [
+  "reasoning_content",
+  "reasoning",
+  "reasoning_details",
+  "reasoning_text", // Copilot
+  "thinking",
+] as const;
+type Field = (typeof fields)[number];
+
+/** Most deltas have one or two fields: walking what is there costs less than asking for all that could be. */
+export function hasReasoning(delta: ChatDelta): boolean {
+  for (const field in delta)
+    switch (field) {
+      case "reasoning_content":
+      case "reasoning":
+      case "reasoning_details":
+      case "reasoning_text":
+      case "reasoning_opaque":
+      case "thinking":
+        return true;
+      default:
+    }
+  return false;
+}
+
+/**
+ * Reads the reasoning out of a choice's deltas (decision 13). OpenRouter sends the same words in `reasoning` and in
+ * `reasoning_details`, MiniMax in `reasoning_content` and there too: the first field seen is the source throughout.
+ */
+export class ReasoningReader {
+  #source: Field | undefined;
+  #details: JsonObject[] = [];
+  #opaque: string | undefined;
+  /** Whether another field than the source had words too. */
+  repeated = false;
+
+  read(delta: ChatDelta): string {
+    if (delta.reasoning_details !== undefined) this.#keepDetails(delta.reasoning_details);
+    if (delta.reasoning_opaque !== undefined)
+      this.#opaque = nonEmptyString(delta.reasoning_opaque) ?? this.#opaque;
+    let words = "";
+    for (const field of fields) {
+      const value = delta[field];
+      if (value === undefined || value === null || value === "") continue;
+      const text = reasoningText(value);
+      if (text === "") continue;
+      this.#source ??= field;
+      if (field === this.#source) words = text;
+      else this.repeated = true;
+    }
+    return words;
+  }
+
+  /** What must go back to the upstream. */
+  peekCarry(): ReasoningCarry | undefined {
+    const carry: ReasoningCarry = {};
+    if (this.#details.some(isOpaque)) carry.details = this.#details;
+    if (this.#opaque !== undefined) carry.opaque = this.#opaque;
+    return Object.keys(carry).length === 0 ? undefined : carry;
+  }
+
+  dropCarry(): void {
+    this.#details = [];
+    this.#opaque = undefined;
+  }
+
+  /** Fragments of one entry are joined, the way the entry would have come in a whole reply. */
+  #keepDetails(details: unknown): void {
+    if (!Array.isArray(details)) return;
+    for (const detail of details) {
+      if (!isObject(detail)) continue;
+      const last = this.#details.at(-1);
+      if (
+        last === undefined ||
+        last["type"] !== detail["type"] ||
+        last["index"] !== detail["index"]
+      )
+        this.#details.push({ ...detail });
+      else joinDetail(last, detail);
+    }
+  }
+}
+
+function joinDetail(into: JsonObject, detail: JsonObject): void {
+  for (const [key, value] of Object.entries(detail)) {
+    const present = into[key];
+    const grows = key === "text" || key === "summary" || key === "data";
+    if (grows && typeof present === "string" && typeof value === "string")
+      into[key] = present + value;
+    else if (value !== null && value !== undefined && value !== "") into[key] = value;
+  }
+}
+
+/** A detail that says more than its words. */
+function isOpaque(detail: JsonObject): boolean {
+  return (
+    nonEmptyString(detail["signature"]) !== undefined ||
+    nonEmptyString(detail["data"]) !== undefined
+  );
+}
+
+function reasoningText(value: unknown): string {
+  if (typeof value === "string") return value;
+  if (Array.isArray(value)) return value.map(detailText).join("");
+  if (isObject(value))
+    return nonEmptyString(value["text"]) ?? nonEmptyString(value["content"]) ?? "";
+  return "";
+}
+
+function detailText(detail: unknown): string {
+  if (!isObject(detail)) return "";
+  return nonEmptyString(detail["text"]) ?? nonEmptyString(detail["summary"]) ?? "";
+}

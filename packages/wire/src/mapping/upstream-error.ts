@@ -1,0 +1,58 @@
+import { isObject, nonEmptyString } from "../json.ts";
+
+export interface UpstreamFailure {
+  /** One of OpenAI's codes where the meaning is known (Codex acts on them), else the provider's own. */
+  code: string;
+  /** The provider's words. */
+  message: string;
+}
+
+/** What the codes, types, statuses and words of providers amount to. The first row that fits wins. */
+const meanings: { code: string; status?: number; word?: RegExp; text?: RegExp }[] = [
+  {
+    code: "context_length_exceeded",
+    word: /context_(?:length|window)/,
+    text: /context (?:length|window)|maximum context|prompt is too long/i,
+  },
+  {
+    code: "insufficient_quota",
+    status: 402,
+    word: /insufficient_(?:quota|balance)|billing/,
+    text: /insufficient (?:quota|balance|credits)|exceeded your current quota/i,
+  },
+  { code: "rate_limit_exceeded", status: 429, word: /rate_?limit/, text: /rate limit/i },
+  { code: "server_is_overloaded", status: 503, word: /overloaded/, text: /overloaded/i },
+  { code: "invalid_prompt", word: /invalid_prompt/ },
+];
+
+/** Reads an error object (or string) that a provider sent in a reply. */
+export function upstreamFailure(error: unknown): UpstreamFailure {
+  const fields = isObject(error) ? error : {};
+  const message = messageOf(error);
+  const status =
+    numeric(fields["status_code"]) ?? numeric(fields["status"]) ?? numeric(fields["code"]);
+  const word = `${nonEmptyString(fields["code"]) ?? ""} ${nonEmptyString(fields["type"]) ?? ""}`;
+  for (const meaning of meanings)
+    if (
+      (meaning.status !== undefined && meaning.status === status) ||
+      meaning.word?.test(word) ||
+      meaning.text?.test(message)
+    )
+      return { code: meaning.code, message };
+  return { code: nonEmptyString(fields["code"]) ?? "upstream_error", message };
+}
+
+function messageOf(error: unknown): string {
+  if (typeof error === "string") return error;
+  if (!isObject(error)) return `the upstream reported an error: ${JSON.stringify(error)}`;
+  const message = nonEmptyString(error["message"]) ?? JSON.stringify(error);
+  // OpenRouter says "Provider returned error" and hides the cause below.
+  const metadata = error["metadata"];
+  const raw = isObject(metadata) ? nonEmptyString(metadata["raw"]) : undefined;
+  return raw === undefined ? message : `${message}: ${raw}`;
+}
+
+function numeric(value: unknown): number | undefined {
+  const number = typeof value === "string" ? Number(value) : value;
+  return Number.isInteger(number) ? (number as number) : undefined;
+}

@@ -1,0 +1,134 @@
+import type { JsonObject } from "./json.ts";
+
+/**
+ * How a Chat upstream may differ, as data. A gateway switches flags on by the upstream's name or by
+ * learning from a refusal; nothing else in this package knows a provider.
+ */
+export interface Profile {
+  /** For logs and for the user. */
+  readonly name: string;
+
+  // Roles and order
+
+  /** What a `developer` message becomes. DeepSeek, Z.ai, DashScope and DeepInfra refuse the role. */
+  readonly developerRole: "developer" | "system";
+  /**
+   * System messages after the first message: left in place, moved into the leading one, or said as user
+   * text. Qwen3.5+ templates on vLLM and llama.cpp, and MiniMax, take one system message, in front.
+   */
+  readonly laterSystem: "keep" | "hoist" | "user";
+
+  // Contents
+
+  /** The content of an assistant message that only calls tools. Bedrock refuses "", mistral-common refuses null. */
+  readonly emptyContent: "null" | "empty" | "omit";
+  /** Pictures and files in a tool's result: in the tool message, or in a user message after all results (decision 19). */
+  readonly toolResultMedia: "parts" | "user-message";
+
+  // Reasoning
+
+  /** The field that carries an assistant's earlier reasoning. DeepSeek, Kimi and GLM: reasoning_content; vLLM: reasoning; OpenRouter: reasoning_details. */
+  readonly reasoningField: "none" | "reasoning_content" | "reasoning" | "reasoning_details";
+  /** Which part of the history it is sent for: what came after the last user message, or everything. */
+  readonly reasoningRange: "turn" | "all";
+  /** A message with calls and without reasoning is refused (DeepSeek V4, Kimi K2.5+): send "" when it is lost. */
+  readonly reasoningRequired: boolean;
+
+  // Calls and tools
+
+  /** The form of call ids in the history. Mistral: nine letters or digits; Kimi K2: `functions.NAME:INDEX`. */
+  readonly callIds: "verbatim" | "nine-alphanumerics" | "functions-name-index";
+  /** Custom (free-form) tools as they are, or as functions with one string. Only OpenAI knows them. */
+  readonly customTools: "native" | "function";
+  /** `moonshot`: no `type` beside `anyOf`, nothing beside `$ref`, a type for every property (Kimi gateways). */
+  readonly schemaFlavour: "json-schema" | "moonshot";
+  /** Whether `required` or a named tool may be asked for. DeepSeek V4 and Qwen3 refuse it while thinking. */
+  readonly forcedToolChoice: boolean;
+
+  // Parameters
+
+  /** Whether `response_format` may be a json_schema. DeepSeek knows json_object only. */
+  readonly jsonSchema: boolean;
+  /** Ask for a stream even when the client wants a whole reply. DashScope's thinking models only stream. */
+  readonly alwaysStream: boolean;
+  /** `stream_options.include_usage`. Some servers refuse the option. */
+  readonly streamUsage: boolean;
+  /** OpenAI's reasoning models refuse max_tokens; most others know nothing else. */
+  readonly maxTokensParameter: "max_tokens" | "max_completion_tokens";
+  /** Parameters the upstream is known to take; all others stay here. */
+  readonly parameters: readonly string[] | "all";
+  /** Exceptions from `parameters`, as learned. Kimi K2.6 takes no temperature but 1: drop it. */
+  readonly droppedParameters: readonly string[];
+  /** Sent with every request, over anything of the same name. Kimi K2.6: {"thinking":{"type":"enabled","keep":"all"}}. */
+  readonly extraBody: Readonly<JsonObject>;
+
+  // Replies
+
+  /** Whether `<think>` in a text opens reasoning. */
+  readonly thinkTags: boolean;
+  /** The prompt's template has already opened `<think>`: a reply begins inside it and only closes it. */
+  readonly startsInsideThink: boolean;
+}
+
+/** The part of a profile that reading a reply depends on. */
+export type ReplyFlags = Pick<Profile, "thinkTags" | "startsInsideThink">;
+
+/** What every Chat server that we know of takes. */
+const commonParameters = [
+  "model",
+  "messages",
+  "stream",
+  "stream_options",
+  "tools",
+  "tool_choice",
+  "parallel_tool_calls",
+  "response_format",
+  "reasoning_effort",
+  "max_tokens",
+  "max_completion_tokens",
+  "temperature",
+  "top_p",
+  "stop",
+  "seed",
+  "frequency_penalty",
+  "presence_penalty",
+  "logprobs",
+  "top_logprobs",
+] as const;
+
+/** For a server of which nothing is known. */
+export const genericProfile: Profile = {
+  name: "generic",
+  developerRole: "system",
+  laterSystem: "keep",
+  emptyContent: "null",
+  toolResultMedia: "user-message",
+  reasoningField: "none",
+  reasoningRange: "turn",
+  reasoningRequired: false,
+  callIds: "verbatim",
+  customTools: "function",
+  schemaFlavour: "json-schema",
+  forcedToolChoice: true,
+  jsonSchema: true,
+  alwaysStream: false,
+  streamUsage: true,
+  maxTokensParameter: "max_tokens",
+  parameters: commonParameters,
+  droppedParameters: [],
+  extraBody: {},
+  thinkTags: true,
+  startsInsideThink: false,
+};
+
+/** A profile with some flags set; lists and `extraBody` are added to, not replaced. */
+export function withFlags(profile: Profile, flags: Partial<Profile>): Profile {
+  return {
+    ...profile,
+    ...flags,
+    droppedParameters: [
+      ...new Set([...profile.droppedParameters, ...(flags.droppedParameters ?? [])]),
+    ],
+    extraBody: { ...profile.extraBody, ...flags.extraBody },
+  };
+}

@@ -1,0 +1,174 @@
+import { unreachable } from "../error.ts";
+import { isObject, parseJson, type JsonObject } from "../json.ts";
+import type { Repairs } from "../repairs.ts";
+import type { ItemStatus, OutputItem, ResponseEvent } from "../shapes/responses-reply.ts";
+import type { AssembledCall, CallEvent } from "../tools/assembler.ts";
+import type { DeclaredTool, ToolBridge } from "../tools/bridge.ts";
+import { CustomInput } from "../tools/custom-input.ts";
+import type { Output } from "./output.ts";
+
+interface OpenCall {
+  index: number;
+  itemId: string;
+  tool: DeclaredTool;
+  /** For a custom tool that the upstream knows as a function. */
+  input: CustomInput | undefined;
+}
+
+type Closed = CallEvent & { type: "call.closed" };
+
+export interface CallsOptions {
+  output: Output;
+  newId: (prefix: string) => string;
+  tools: ToolBridge;
+  repairs: Repairs;
+}
+
+/** Tool calls, each given back in the form in which its tool was declared: Codex refuses every other one. */
+export class Calls {
+  readonly #options: CallsOptions;
+  readonly #output: Output;
+  readonly #open = new Map<AssembledCall, OpenCall>();
+
+  constructor(options: CallsOptions) {
+    this.#options = options;
+    this.#output = options.output;
+  }
+
+  open(call: AssembledCall, out: ResponseEvent[]): void {
+    const tool = this.#options.tools.declared(call.name) ?? {
+      kind: call.kind,
+      name: call.name,
+    };
+    const itemId = this.#options.newId(itemIdPrefix[tool.kind]);
+    const bridged = tool.kind === "custom" && call.kind === "function";
+    const index = this.#output.add(callItem(tool, itemId, call, "in_progress", ""), out);
+    this.#open.set(call, { index, itemId, tool, input: bridged ? new CustomInput() : undefined });
+  }
+
+  arguments(call: AssembledCall, delta: string, out: ResponseEvent[]): void {
+    const open = this.#open.get(call);
+    if (open === undefined) return;
+    if (open.tool.kind === "function")
+      out.push({
+        type: "response.function_call_arguments.delta",
+        sequence_number: this.#output.sequence(),
+        item_id: open.itemId,
+        output_index: open.index,
+        delta,
+      });
+    else if (open.tool.kind === "custom")
+      this.#inputDelta(open, open.input === undefined ? delta : open.input.push(delta), out);
+  }
+
+  close(closed: Closed, out: ResponseEvent[]): void {
+    const open = this.#open.get(closed.call);
+    if (open === undefined) return;
+    this.#open.delete(closed.call);
+    const place = { item_id: open.itemId, output_index: open.index };
+    let { arguments: text, whole } = closed;
+    if (open.tool.kind === "function")
+      out.push({
+        type: "response.function_call_arguments.done",
+        ...this.#output.next(),
+        ...place,
+        name: open.tool.name,
+        arguments: text,
+      });
+    else if (open.tool.kind === "custom") {
+      if (open.input !== undefined)
+        ({ text, whole } = this.#finalInput(open, open.input, closed, out));
+      out.push({
+        type: "response.custom_tool_call_input.done",
+        ...this.#output.next(),
+        ...place,
+        input: text,
+      });
+    }
+    const status = whole ? "completed" : "incomplete";
+    this.#output.done(open.index, callItem(open.tool, open.itemId, closed.call, status, text), out);
+  }
+
+  /** The input of a custom tool that was called as a function; a model may also send it bare. */
+  #finalInput(
+    open: OpenCall,
+    custom: CustomInput,
+    { arguments: text, whole, received, cut }: Closed,
+    out: ResponseEvent[],
+  ): { text: string; whole: boolean } {
+    const bare = !whole && !received.trimStart().startsWith("{");
+    if (cut || (!whole && !bare)) return { text: custom.sent, whole: false };
+    const { input, unwrapped } = custom.close(text, whole, received);
+    if (unwrapped) this.#options.repairs.add("custom_input_unwrapped", received);
+    this.#inputDelta(open, input.slice(custom.sent.length), out);
+    return { text: input, whole: true };
+  }
+
+  #inputDelta(open: OpenCall, delta: string, out: ResponseEvent[]): void {
+    if (delta === "") return;
+    out.push({
+      type: "response.custom_tool_call_input.delta",
+      ...this.#output.next(),
+      item_id: open.itemId,
+      output_index: open.index,
+      delta,
+    });
+  }
+}
+
+const itemIdPrefix: Record<DeclaredTool["kind"], string> = {
+  function: "fc",
+  custom: "ctc",
+  tool_search: "tsc",
+  local_shell: "lsh",
+  shell: "sh",
+  apply_patch: "apc",
+};
+
+function callItem(
+  tool: DeclaredTool,
+  id: string,
+  call: AssembledCall,
+  status: ItemStatus,
+  text: string,
+): OutputItem {
+  const base = { id, status, call_id: call.id };
+  switch (tool.kind) {
+    case "function":
+      return { type: "function_call", ...base, ...qualifiedName(tool), arguments: text };
+    case "custom":
+      return { type: "custom_tool_call", ...base, ...qualifiedName(tool), input: text };
+    case "tool_search":
+      return {
+        type: "tool_search_call",
+        ...base,
+        execution: "client",
+        arguments: objectOf(text),
+      };
+    case "local_shell":
+      return {
+        type: "local_shell_call",
+        ...base,
+        action: { type: "exec", command: [], env: {}, ...objectOf(text) },
+      };
+    case "shell":
+      return {
+        type: "shell_call",
+        ...base,
+        action: { commands: [], timeout_ms: null, max_output_length: null, ...objectOf(text) },
+      };
+    case "apply_patch":
+      return { type: "apply_patch_call", ...base, operation: objectOf(text) };
+    default:
+      return unreachable(tool);
+  }
+}
+
+function qualifiedName({ name, namespace }: { name: string; namespace?: string }) {
+  return namespace === undefined ? { name } : { name, namespace };
+}
+
+function objectOf(text: string): JsonObject {
+  const value = parseJson(text);
+  return isObject(value) ? value : {};
+}

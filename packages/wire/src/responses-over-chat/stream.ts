@@ -1,0 +1,229 @@
+import { ChoiceReader, type Piece } from "../chat-upstream/choice.ts";
+import { choicesOf } from "../chat-upstream/choices.ts";
+import type { ChatInput } from "../chat-upstream/chunk-reader.ts";
+import { failureOfEnd } from "../chat-upstream/ending.ts";
+import { unreachable } from "../error.ts";
+import type { JsonObject } from "../json.ts";
+import { empty, type StreamEnd, type StreamMachine } from "../machine.ts";
+import type { ReasoningCarry, Seal } from "../mapping/carry.ts";
+import type { Finish } from "../mapping/finish.ts";
+import { upstreamFailure } from "../mapping/upstream-error.ts";
+import { responseUsage, usageIn } from "../mapping/usage.ts";
+import { genericProfile, type ReplyFlags } from "../profiles.ts";
+import { Repairs } from "../repairs.ts";
+import type {
+  OutputItem,
+  ResponseEvent,
+  ResponseObject,
+  ResponseUsage,
+} from "../shapes/responses-reply.ts";
+import { noTools, type ToolBridge } from "../tools/bridge.ts";
+import { Calls } from "./calls.ts";
+import { Output } from "./output.ts";
+import { Runs } from "./runs.ts";
+
+export interface ResponsesOverChatOptions {
+  /** `resp_…` of the response. */
+  responseId: string;
+  /** Ids for its items and calls: `newId("msg")` might answer `msg_7f3a…`. */
+  newId: (prefix: string) => string;
+  /** Seconds since 1970. */
+  createdAt: number;
+  /** What the request asked for: its fields stand in the response object. */
+  echo?: JsonObject;
+  /** The model's name for the client; the upstream's own where it is not given. */
+  model?: string;
+  /** What the request translator made of the declared tools. */
+  tools?: ToolBridge;
+  /** Call ids of the history, which no new call may have again. */
+  usedCallIds?: ReadonlySet<string>;
+  /** Decision 39: as summary events, which every client knows, or as raw text. */
+  reasoning?: "summary" | "text";
+  /** Packs what the upstream needs back into `encrypted_content`; without it that is lost. */
+  seal?: Seal;
+  /** How the upstream's replies differ; the generic profile where it is not given. */
+  profile?: ReplyFlags;
+  repairs?: Repairs;
+}
+
+/**
+ * A Responses client on a Chat upstream: chunks in, the full event sequence of the Responses API out. Text and
+ * reasoning stream at once; calls stream too, but are done only at the end, when it is known that they are whole.
+ */
+export class ResponsesOverChat implements StreamMachine<ChatInput, ResponseEvent> {
+  readonly repairs: Repairs;
+  readonly #options: ResponsesOverChatOptions;
+  readonly #choice: ChoiceReader;
+  readonly #output = new Output();
+  readonly #runs: Runs;
+  readonly #calls: Calls;
+  readonly #pieces: Piece[] = [];
+  #state: "new" | "streaming" | "ended" = "new";
+  #model: string | undefined;
+  #usage: ResponseUsage | null = null;
+
+  constructor(options: ResponsesOverChatOptions) {
+    const { newId, tools = noTools, repairs = new Repairs() } = options;
+    this.#options = options;
+    this.repairs = repairs;
+    this.#model = options.model;
+    this.#choice = new ChoiceReader(0, {
+      repairs,
+      newId,
+      toolNames: tools.upstreamNames,
+      usedCallIds: options.usedCallIds ?? new Set(),
+      profile: options.profile ?? genericProfile,
+    });
+    this.#runs = new Runs({
+      output: this.#output,
+      newId,
+      reasoning: options.reasoning ?? "summary",
+      sealed: () => this.#seal(this.#choice.takeCarry()),
+    });
+    this.#calls = new Calls({ output: this.#output, newId, tools, repairs });
+  }
+
+  /** True when only usage and the sentinel can still come: after this, wait a second at the most. */
+  get awaitsEnd(): boolean {
+    return this.#state === "streaming" && this.#choice.hasFinished;
+  }
+
+  push(input: ChatInput, out: ResponseEvent[]): void {
+    if (this.#state === "ended") {
+      if (input !== "[DONE]") this.repairs.add("data_after_end", "");
+      return;
+    }
+    if (input === "[DONE]") {
+      this.#choice.finishByRule();
+      return this.#finish(out);
+    }
+    if (this.#state === "new") this.#start(input.model, out);
+    for (const choice of choicesOf(input)) {
+      if (choice.index !== 0) continue; // a Responses client knows of one choice only (decision 11)
+      this.#choice.read(choice, this.#pieces);
+      this.#translate(out);
+    }
+    const usage = usageIn(input);
+    if (usage !== undefined) this.#usage = responseUsage(usage);
+    if (input.error !== undefined && input.error !== null) {
+      const { code, message } = upstreamFailure(input.error);
+      this.#choice.failUnlessCut(code, message);
+    }
+  }
+
+  end(how: StreamEnd, out: ResponseEvent[]): void {
+    if (this.#state === "ended") return;
+    if (!this.#choice.hasFinished || how === "aborted") {
+      const { code, message } = failureOfEnd(how);
+      this.#choice.fail(code, message);
+    }
+    this.#finish(out);
+  }
+
+  #translate(out: ResponseEvent[]): void {
+    if (this.#pieces.length === 0) return;
+    for (const piece of this.#pieces) {
+      switch (piece.type) {
+        case "text":
+          this.#runs.text(piece.text, piece.logprobs, out);
+          break;
+        case "refusal":
+          this.#runs.refusal(piece.text, out);
+          break;
+        case "reasoning":
+          this.#runs.reasoning(piece.text, out);
+          break;
+        case "annotation":
+          this.#runs.annotation(piece.annotation, out);
+          break;
+        case "audio":
+          this.#runs.audio(piece.data, piece.transcript, out);
+          break;
+        case "call.opened":
+          this.#runs.close("completed", out);
+          this.#calls.open(piece.call, out);
+          break;
+        case "call.arguments":
+          this.#calls.arguments(piece.call, piece.delta, out);
+          break;
+        case "call.closed":
+          this.#calls.close(piece, out);
+          break;
+        default:
+          unreachable(piece);
+      }
+    }
+    empty(this.#pieces);
+  }
+
+  #start(model: string | undefined, out: ResponseEvent[]): void {
+    this.#state = "streaming";
+    this.#model ??= model;
+    const response = this.#response("in_progress", []);
+    out.push({ type: "response.created", ...this.#output.next(), response });
+    out.push({ type: "response.in_progress", ...this.#output.next(), response });
+  }
+
+  #finish(out: ResponseEvent[]): void {
+    if (this.#state === "new") this.#start(undefined, out);
+    const finish = this.#choice.end(this.#pieces);
+    this.#translate(out);
+    this.#carryLate(out);
+    const cut = finish.kind !== "stop" && finish.kind !== "tool_calls";
+    this.#runs.close(cut ? "incomplete" : "completed", out);
+    this.#state = "ended";
+    out.push(this.#terminal(finish));
+  }
+
+  /** Signatures that came after the reasoning had closed, or with a call, need an item to travel in. */
+  #carryLate(out: ResponseEvent[]): void {
+    const carry = this.#choice.peekCarry();
+    if (carry !== undefined && this.#options.seal !== undefined) this.#runs.carrier(out);
+  }
+
+  #seal(carry: ReasoningCarry | undefined): string | undefined {
+    return carry === undefined ? undefined : this.#options.seal?.(carry);
+  }
+
+  #terminal(finish: Finish): ResponseEvent {
+    const next = this.#output.next();
+    switch (finish.kind) {
+      case "stop":
+      case "tool_calls":
+        return {
+          type: "response.completed",
+          ...next,
+          response: this.#response("completed", this.#output.items),
+        };
+      case "length":
+      case "content_filter": {
+        const response = this.#response("incomplete", this.#output.items);
+        const reason = finish.kind === "length" ? "max_output_tokens" : "content_filter";
+        response.incomplete_details = { reason };
+        return { type: "response.incomplete", ...next, response };
+      }
+      case "failed": {
+        const response = this.#response("failed", this.#output.items);
+        response.error = { code: finish.code, message: finish.message };
+        return { type: "response.failed", ...next, response };
+      }
+      default:
+        return unreachable(finish);
+    }
+  }
+
+  #response(status: ResponseObject["status"], output: OutputItem[]): ResponseObject {
+    return {
+      ...this.#options.echo,
+      id: this.#options.responseId,
+      object: "response",
+      created_at: this.#options.createdAt,
+      status,
+      error: null,
+      incomplete_details: null,
+      model: this.#model ?? "",
+      output,
+      usage: this.#usage,
+    };
+  }
+}

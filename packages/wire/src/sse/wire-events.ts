@@ -1,0 +1,26 @@
+import type { ChatOutput } from "../shapes/chat-reply.ts";
+import type { ResponseEvent } from "../shapes/responses-reply.ts";
+import { sseDone } from "./encoder.ts";
+
+/**
+ * A Responses event as text. The three deltas that a stream consists of are written by hand: 0.25 µs instead of 0.6
+ * through JSON.stringify, on the path of every token.
+ */
+export function encodeResponseEvent(event: ResponseEvent): string {
+  switch (event.type) {
+    case "response.output_text.delta":
+      if (event.logprobs.length > 0) break;
+      return `event: response.output_text.delta\ndata: {"type":"response.output_text.delta","sequence_number":${event.sequence_number},"item_id":"${event.item_id}","output_index":${event.output_index},"content_index":${event.content_index},"delta":${JSON.stringify(event.delta)},"logprobs":[]}\n\n`;
+    case "response.reasoning_summary_text.delta":
+      return `event: response.reasoning_summary_text.delta\ndata: {"type":"response.reasoning_summary_text.delta","sequence_number":${event.sequence_number},"item_id":"${event.item_id}","output_index":${event.output_index},"summary_index":${event.summary_index},"delta":${JSON.stringify(event.delta)}}\n\n`;
+    case "response.function_call_arguments.delta":
+      return `event: response.function_call_arguments.delta\ndata: {"type":"response.function_call_arguments.delta","sequence_number":${event.sequence_number},"item_id":"${event.item_id}","output_index":${event.output_index},"delta":${JSON.stringify(event.delta)}}\n\n`;
+    default:
+  }
+  return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+}
+
+/** A Chat chunk, an error or the sentinel as text. */
+export function encodeChatOutput(output: ChatOutput): string {
+  return output === "[DONE]" ? sseDone : `data: ${JSON.stringify(output)}\n\n`;
+}

@@ -1,0 +1,341 @@
+import { isObject, nonEmptyString, type JsonObject, type JsonValue } from "../json.ts";
+import type { RepairCode, Repairs } from "../repairs.ts";
+import type { ChatToolCallDelta } from "../shapes/chat-reply.ts";
+import { ArgumentsBuffer } from "./arguments.ts";
+
+export interface AssembledCall {
+  /** 0, 1, 2 … in the order in which the calls opened. */
+  readonly index: number;
+  /** The provider's id, or ours where that is missing, too short or was used before. */
+  readonly id: string;
+  readonly name: string;
+  /** `custom` only where the upstream itself speaks of custom tools: then the arguments are plain text. */
+  readonly kind: "function" | "custom";
+}
+
+/** A call may be executed only at `closed` with `whole`, and that comes once. */
+export type CallEvent =
+  | { type: "call.opened"; call: AssembledCall }
+  | { type: "call.arguments"; call: AssembledCall; delta: string }
+  | {
+      type: "call.closed";
+      call: AssembledCall;
+      arguments: string;
+      whole: boolean;
+      /** The provider's words, where `arguments` are only their first value or stand for none. */
+      received: string;
+      /** The reply was cut off, or failed: whatever has come of the call is not all of it. */
+      cut: boolean;
+    };
+
+/** Where events go: an array of them, or of anything that they are part of. */
+interface CallSink {
+  push(event: CallEvent): unknown;
+}
+
+export interface AssemblerOptions {
+  choice: number;
+  repairs: Repairs;
+  /** A new id, for a call that has none we could use. */
+  newCallId: () => string;
+  /** The names the upstream was offered; a name that comes in pieces is joined only towards one of them. */
+  toolNames: ReadonlySet<string>;
+  /** Ids that stand in the history already (decision 20). */
+  usedCallIds: ReadonlySet<string>;
+}
+
+/** Ids such as "0" (TGI, Kimi on Novita) come again in every turn. */
+const shortestUsableId = 6;
+
+/**
+ * Assembles the streamed tool calls of one choice, each exactly once (decisions 2 to 6). Fragments may name their call by
+ * id, by index, by both, by a wrong index or not at all.
+ */
+export class ToolCallAssembler {
+  readonly #options: AssemblerOptions;
+  readonly #slots: Slot[] = [];
+  readonly #byId = new Map<string, Slot>();
+  readonly #byIndex = new Map<number, Slot>();
+  readonly #ids = new Set<string>();
+  readonly #extras: Record<string, JsonObject> = {};
+  #openedCount = 0;
+  #unopened = 0;
+
+  constructor(options: AssemblerOptions) {
+    this.#options = options;
+  }
+
+  get hasCalls(): boolean {
+    return this.#slots.some((slot) => slot.name !== undefined);
+  }
+
+  /** `extra_content` by call id, of the calls that have opened. */
+  get extras(): Readonly<Record<string, JsonObject>> {
+    return this.#extras;
+  }
+
+  push(fragment: ChatToolCallDelta, out: CallSink): void {
+    const { id, name, index, kind, arguments: text, extra } = this.#read(fragment);
+    const slot = this.#slotFor(id, name, index, text);
+    if (slot.kind === "unknown" && kind !== "unknown") slot.kind = kind;
+    if (id !== undefined) this.#learnId(slot, id);
+    if (name !== undefined) this.#learnName(slot, name);
+    if (extra !== undefined) this.#learnExtra(slot, extra);
+    if (text === "") return;
+    const delta = slot.kind === "custom" ? slot.appendInput(text) : slot.arguments.push(text);
+    // Before the name is known there is nothing to open; `pending` then collects what could have been sent.
+    if (slot.call === undefined && slot.name !== undefined) this.openNamed(out, slot);
+    if (delta === "") return;
+    if (slot.call === undefined) slot.pending += delta;
+    else out.push({ type: "call.arguments", call: slot.call, delta });
+  }
+
+  /** Opens, in the order of their arrival, the calls whose name is known: up to `last`, or all. */
+  openNamed(out: CallSink, last?: Slot): void {
+    if (this.#unopened === 0) return;
+    for (const slot of this.#slots) {
+      if (slot.call === undefined && slot.name !== undefined) this.#open(slot, slot.name, out);
+      if (slot === last) return;
+    }
+  }
+
+  /** The end of the choice. `cut` when it was no regular one: then no call is whole. */
+  close(cut: boolean, out: CallSink): void {
+    this.openNamed(out);
+    for (const slot of this.#slots) {
+      if (slot.call === undefined) {
+        this.#repair("call_without_name", slot.arguments.cut().text);
+        continue;
+      }
+      if (cut) this.#closeCut(slot, slot.call, out);
+      else if (slot.kind === "custom") out.push(closed(slot.call, slot.input, { whole: true }));
+      else this.#closeWhole(slot, slot.call, out);
+    }
+    this.#slots.length = 0;
+    this.#byId.clear();
+    this.#byIndex.clear();
+  }
+
+  #closeCut(slot: Slot, call: AssembledCall, out: CallSink): void {
+    const { unsent, text } = slot.arguments.cut();
+    if (unsent !== "") out.push({ type: "call.arguments", call, delta: unsent });
+    const final = slot.kind === "custom" ? slot.input : text;
+    out.push(closed(call, final, { whole: false, cut: true }));
+  }
+
+  #closeWhole(slot: Slot, call: AssembledCall, out: CallSink): void {
+    const { unsent, calls } = slot.arguments.close();
+    if (unsent !== "") out.push({ type: "call.arguments", call, delta: unsent });
+    calls.forEach(({ text, whole }, nth) => {
+      let current = call;
+      if (nth > 0) {
+        current = this.#newCall(undefined, call.name, call.kind);
+        out.push({ type: "call.opened", call: current });
+        out.push({ type: "call.arguments", call: current, delta: text });
+      }
+      if (!whole) this.#repair("arguments_not_whole", text);
+      const received = nth === 0 ? slot.arguments.received : text;
+      out.push(closed(current, text, { whole, received }));
+    });
+  }
+
+  #read(fragment: ChatToolCallDelta): Fragment {
+    const described: JsonObject = isObject(fragment.function)
+      ? fragment.function
+      : isObject(fragment.custom)
+        ? fragment.custom
+        : (fragment as JsonObject);
+    const custom = isObject(fragment.custom) || fragment.type === "custom";
+    const named = nonEmptyString(described["name"]);
+    const given = custom ? (described["input"] ?? described["arguments"]) : described["arguments"];
+    return {
+      id: absentIfNull(nonEmptyString(fragment.id)),
+      name: named !== undefined && this.#options.toolNames.has(named) ? named : absentIfNull(named),
+      index: integer(fragment.index),
+      kind: custom ? "custom" : isObject(fragment.function) ? "function" : "unknown",
+      arguments: this.#argumentsText(given),
+      extra: isObject(fragment["extra_content"]) ? fragment["extra_content"] : undefined,
+    };
+  }
+
+  #argumentsText(given: JsonValue | undefined): string {
+    if (typeof given === "string") return given;
+    if (typeof given !== "object" || given === null) return "";
+    this.#repair("arguments_object", "");
+    return JSON.stringify(given);
+  }
+
+  /** Decision 4, in its order. */
+  #slotFor(
+    id: string | undefined,
+    name: string | undefined,
+    index: number | undefined,
+    text: string,
+  ): Slot {
+    const known = id === undefined ? undefined : this.#byId.get(id);
+    if (known !== undefined) {
+      const another = known.arguments.isEnded && name !== undefined && name !== known.name;
+      return another ? this.#newSlot(index) : known;
+    }
+
+    const held = index === undefined ? undefined : this.#byIndex.get(index);
+    if (held !== undefined) {
+      if (id !== undefined && held.providerId !== undefined) {
+        // A server that makes up a new id for every fragment names the call in the first one only.
+        if (name !== undefined || held.arguments.isEnded) return this.#newSlot(index);
+        this.#repair("call_id_changed", id);
+        return held;
+      }
+      return startsAnother(held, name, text) ? this.#newSlot(index) : held;
+    }
+
+    const last = this.#slots.at(-1);
+    if (last !== undefined && id === undefined) {
+      if (name === undefined) {
+        if (index !== undefined) this.#repair("call_index_ignored", String(index));
+        return last;
+      }
+      const goesOn = index === undefined && name === last.name && !last.arguments.isEnded;
+      if (goesOn && last.providerId === undefined) return last;
+    }
+    return this.#newSlot(index);
+  }
+
+  #newSlot(index: number | undefined): Slot {
+    const slot = new Slot((code) => this.#repair(code, slot.name ?? ""));
+    this.#slots.push(slot);
+    this.#unopened += 1;
+    if (index !== undefined) this.#byIndex.set(index, slot);
+    return slot;
+  }
+
+  #learnId(slot: Slot, id: string): void {
+    if (slot.providerId === undefined) {
+      slot.providerId = id;
+      if (slot.call !== undefined) this.#repair("call_id_changed", id);
+    }
+    this.#byId.set(id, slot);
+  }
+
+  #learnExtra(slot: Slot, extra: JsonObject): void {
+    slot.extra = extra;
+    if (slot.call !== undefined) this.#extras[slot.call.id] = extra;
+  }
+
+  /** Decision 3: the first name wins; a piece is joined only on the way to a declared name. */
+  #learnName(slot: Slot, name: string): void {
+    if (slot.name === undefined) slot.name = name;
+    if (slot.name === name) return;
+    const joined = name.startsWith(slot.name) ? name : slot.name + name;
+    if (slot.call === undefined && this.#leadsToATool(slot.name, joined)) {
+      slot.name = joined;
+      this.#repair("call_name_joined", joined);
+    } else this.#repair("call_name_ignored", name);
+  }
+
+  #leadsToATool(present: string, joined: string): boolean {
+    const { toolNames } = this.#options;
+    if (toolNames.has(present)) return false;
+    for (const name of toolNames) if (name.startsWith(joined)) return true;
+    return false;
+  }
+
+  #open(slot: Slot, name: string, out: CallSink): void {
+    const call = this.#newCall(
+      slot.providerId,
+      name,
+      slot.kind === "custom" ? "custom" : "function",
+    );
+    slot.call = call;
+    this.#unopened -= 1;
+    if (slot.extra !== undefined) this.#extras[call.id] = slot.extra;
+    out.push({ type: "call.opened", call });
+    if (slot.pending !== "") out.push({ type: "call.arguments", call, delta: slot.pending });
+    slot.pending = "";
+  }
+
+  #newCall(
+    providerId: string | undefined,
+    name: string,
+    kind: "function" | "custom",
+  ): AssembledCall {
+    const call = { index: this.#openedCount, id: this.#usableId(providerId), name, kind };
+    this.#openedCount += 1;
+    return call;
+  }
+
+  #usableId(providerId: string | undefined): string {
+    const usable =
+      providerId !== undefined &&
+      providerId.length >= shortestUsableId &&
+      !this.#ids.has(providerId) &&
+      !this.#options.usedCallIds.has(providerId);
+    if (!usable) this.#repair("call_id_minted", providerId ?? "");
+    const id = usable ? providerId : this.#options.newCallId();
+    this.#ids.add(id);
+    return id;
+  }
+
+  #repair(code: RepairCode, detail: string): void {
+    this.#options.repairs.add(code, detail, this.#options.choice);
+  }
+}
+
+interface Fragment {
+  id: string | undefined;
+  name: string | undefined;
+  index: number | undefined;
+  kind: "function" | "custom" | "unknown";
+  arguments: string;
+  extra: JsonObject | undefined;
+}
+
+/** A call in the making. It has no `call` before it opened, that is before its name can be trusted. */
+class Slot {
+  providerId: string | undefined;
+  name: string | undefined;
+  kind: "function" | "custom" | "unknown" = "unknown";
+  call: AssembledCall | undefined;
+  extra: JsonObject | undefined;
+  /** What can be sent once the call has opened. */
+  pending = "";
+  /** The plain text of a custom call. */
+  input = "";
+  readonly arguments: ArgumentsBuffer;
+
+  constructor(repaired: (code: RepairCode) => void) {
+    this.arguments = new ArgumentsBuffer(repaired);
+  }
+
+  appendInput(text: string): string {
+    this.input += text;
+    return text;
+  }
+}
+
+/**
+ * A name at a call whose arguments have ended is another call. The same name with nothing behind it, or with the same
+ * arguments once more, is an echo: as a call of its own it would run the tool twice.
+ */
+function startsAnother(slot: Slot, name: string | undefined, text: string): boolean {
+  if (name === undefined || !slot.arguments.isEnded) return false;
+  if (name !== slot.name) return true;
+  return text.trim() !== "" && text !== slot.arguments.received;
+}
+
+function closed(
+  call: AssembledCall,
+  text: string,
+  { whole, received = text, cut = false }: { whole: boolean; received?: string; cut?: boolean },
+): CallEvent {
+  return { type: "call.closed", call, arguments: text, whole, received, cut };
+}
+
+function absentIfNull(word: string | undefined): string | undefined {
+  return word === "null" || word === "None" ? undefined : word;
+}
+
+function integer(value: unknown): number | undefined {
+  const number = typeof value === "string" && value !== "" ? Number(value) : value;
+  return Number.isInteger(number) ? (number as number) : undefined;
+}

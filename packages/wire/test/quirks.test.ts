@@ -1,0 +1,39 @@
+import { existsSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { quirkFaults, type Quirk } from "../check/quirk.ts";
+import { ownQuirks } from "./own-quirks.ts";
+
+test.each(ownQuirks.map((quirk) => [quirk.title, quirk] as const))("%s", (_title, quirk) => {
+  expect(quirkFaults(quirk)).toEqual([]);
+});
+
+const catalogue = fileURLToPath(new URL("../../../../shared/quirks/quirks.json", import.meta.url));
+
+test("every stream and nonstream case of the shared catalogue, with the generic profile", () => {
+  if (!existsSync(catalogue)) {
+    console.log("The shared quirks are not here: only our own cases were played.");
+    return;
+  }
+  const { quirks } = JSON.parse(readFileSync(catalogue, "utf8")) as { quirks: Quirk[] };
+  const played = quirks.filter(
+    (quirk) => (quirk.class === "stream" || quirk.class === "nonstream") && quirk.optional !== true,
+  );
+  expect(played.length).toBeGreaterThan(0);
+  const failed = played
+    .map((quirk) => [quirk.id, quirkFaults(quirk)])
+    .filter(([, faults]) => faults?.length);
+  expect(failed).toEqual([]);
+});
+
+test("the check itself can fail: on another text, another call, another status, a field nobody knows", () => {
+  const quirk = ownQuirks[0];
+  if (quirk === undefined) throw new Error("no case");
+  const faults = (expected: object) =>
+    quirkFaults({ ...quirk, expect: { ...quirk.expect, ...expected } });
+  expect(faults({ text: "other" })).not.toEqual([]);
+  expect(faults({ tool_calls: [] })).not.toEqual([]);
+  expect(faults({ status: "failed" })).not.toEqual([]);
+  expect(faults({ usage: [1, 1] })).not.toEqual([]);
+  expect(faults({ colour: "red" })).toEqual(["expect.colour: unknown to this check"]);
+});

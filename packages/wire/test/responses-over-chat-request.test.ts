@@ -1,0 +1,650 @@
+import {
+  chatRequest,
+  decodeResponsesRequest,
+  genericProfile,
+  withFlags,
+  type ChatMessage,
+  type ChatRequestOptions,
+  type Profile,
+  type ReasoningCarry,
+  type TranslatedRequest,
+} from "@deltawire/wire";
+import { describe, expect, test } from "vitest";
+
+const object = { type: "object", properties: {} };
+
+describe("a conversation", () => {
+  test("a string is what the user says, after the instructions", () => {
+    expect(translate({ input: "hi", instructions: "be brief", stream: true }).body).toEqual({
+      model: "m",
+      messages: [system("be brief"), user("hi")],
+      stream: true,
+      stream_options: { include_usage: true },
+    });
+  });
+
+  test("easy, typed and output messages become strings; pictures, files and audio become parts", () => {
+    const messages = history([
+      user("easy"),
+      { type: "message", role: "user", content: [inputText("one"), inputText("two")] },
+      {
+        type: "message",
+        id: "msg_1",
+        status: "completed",
+        role: "assistant",
+        content: [{ type: "output_text", text: "three", annotations: [] }],
+      },
+      {
+        role: "user",
+        content: [
+          inputText("look"),
+          { type: "input_image", image_url: "https://a/b.png", detail: "high" },
+          { type: "input_image", file_id: "file_1" },
+          { type: "input_file", filename: "a.pdf", file_data: "data:application/pdf;base64,AA" },
+          { type: "input_file", file_url: "https://a/c.pdf" },
+          { type: "input_audio", input_audio: { data: "AA", format: "wav" } },
+        ],
+      },
+      { role: "assistant", content: [{ type: "refusal", refusal: "No." }] },
+    ]);
+    expect(messages).toEqual([
+      user("easy"),
+      user("one\n\ntwo"),
+      assistant("three"),
+      {
+        role: "user",
+        content: [
+          { type: "text", text: "look" },
+          { type: "image_url", image_url: { url: "https://a/b.png", detail: "high" } },
+          { type: "text", text: "[image: file_1]" },
+          {
+            type: "file",
+            file: { filename: "a.pdf", file_data: "data:application/pdf;base64,AA" },
+          },
+          { type: "text", text: "[file: https://a/c.pdf]" },
+          { type: "input_audio", input_audio: { data: "AA", format: "wav" } },
+        ],
+      },
+      assistant("No."),
+    ]);
+  });
+
+  test("call, message, output, as Codex stores them, is one reply with its result behind it", () => {
+    const messages = history([
+      user("weather?"),
+      assistant("Let me see."),
+      call("call_1", "weather"),
+      assistant("Checking."),
+      output("call_1", "rain"),
+      assistant("It rains."),
+    ]);
+    expect(messages).toEqual([
+      user("weather?"),
+      { ...assistant("Let me see.\n\nChecking."), tool_calls: [toolCall("call_1", "weather")] },
+      toolResult("call_1", "rain"),
+      assistant("It rains."),
+    ]);
+  });
+
+  test("parallel calls share a message, and their results stand in the order of the calls", () => {
+    const messages = history([
+      user("both?"),
+      call("call_1", "a"),
+      call("call_2", "b"),
+      output("call_2", "B"),
+      user("hurry"),
+      output("call_1", "A"),
+      call("call_3", "a"),
+      output("call_3", "C"),
+    ]);
+    expect(messages).toEqual([
+      user("both?"),
+      { ...assistant(null), tool_calls: [toolCall("call_1", "a"), toolCall("call_2", "b")] },
+      toolResult("call_1", "A"),
+      toolResult("call_2", "B"),
+      user("hurry"),
+      { ...assistant(null), tool_calls: [toolCall("call_3", "a")] },
+      toolResult("call_3", "C"),
+    ]);
+  });
+
+  test("what is said while a result is still awaited belongs to the reply that called", () => {
+    const messages = history([
+      user("both?"),
+      call("call_1", "a"),
+      call("call_2", "b"),
+      output("call_1", "A"),
+      assistant("Waiting for b."),
+      output("call_2", "B"),
+      assistant("Done."),
+    ]);
+    expect(messages).toEqual([
+      user("both?"),
+      {
+        ...assistant("Waiting for b."),
+        tool_calls: [toolCall("call_1", "a"), toolCall("call_2", "b")],
+      },
+      toolResult("call_1", "A"),
+      toolResult("call_2", "B"),
+      assistant("Done."),
+    ]);
+  });
+
+  test("a call without a result gets one, a result without a call is said by the user", () => {
+    const { body, repairs } = translate({
+      input: [user("go"), call("call_1", "a"), user("stop"), output("call_9", "late")],
+    });
+    expect(body.messages).toEqual([
+      user("go"),
+      { ...assistant(null), tool_calls: [toolCall("call_1", "a")] },
+      toolResult("call_1", "aborted: the call was never answered"),
+      user("stop"),
+      user("[Result of the tool call call_9]\n\nlate"),
+    ]);
+    expect(repairs.list.map(({ code, detail }) => `${code} ${detail}`)).toEqual([
+      "call_without_result call_1",
+      "result_without_call call_9",
+    ]);
+  });
+
+  test("two calls of one id are told apart, each with its own result", () => {
+    const messages = history([
+      user("go"),
+      call("call_1", "a"),
+      output("call_1", "first"),
+      call("call_1", "a"),
+      output("call_1", "second"),
+    ]);
+    expect(messages.slice(1)).toEqual([
+      { ...assistant(null), tool_calls: [toolCall("call_1", "a")] },
+      toolResult("call_1", "first"),
+      { ...assistant(null), tool_calls: [toolCall("call_1_1", "a")] },
+      toolResult("call_1_1", "second"),
+    ]);
+  });
+
+  test("arguments that are no JSON object are wrapped, empty ones are {}", () => {
+    const messages = history([
+      user("go"),
+      { ...call("call_1", "a"), arguments: "" },
+      { ...call("call_2", "a"), arguments: '{"cut' },
+    ]);
+    expect(messages[1]).toMatchObject({
+      tool_calls: [
+        { function: { arguments: "{}" } },
+        { function: { arguments: '{"input":"{\\"cut"}' } },
+      ],
+    });
+  });
+});
+
+describe("every other kind of item", () => {
+  test("calls of all kinds go out as calls with their results", () => {
+    const messages = history([
+      user("go"),
+      { type: "custom_tool_call", call_id: "call_1", name: "apply_patch", input: "*** Begin" },
+      { type: "custom_tool_call_output", call_id: "call_1", output: "done" },
+      {
+        type: "local_shell_call",
+        id: "lsh_1",
+        call_id: "call_2",
+        action: { type: "exec", command: ["ls"] },
+      },
+      { type: "local_shell_call_output", id: "lsh_1", output: "a.txt" },
+      { type: "shell_call", call_id: "call_3", action: { commands: ["ls"] } },
+      {
+        type: "shell_call_output",
+        call_id: "call_3",
+        output: [{ stdout: "a.txt", stderr: "", outcome: { type: "exit", exit_code: 0 } }],
+      },
+      {
+        type: "apply_patch_call",
+        call_id: "call_4",
+        operation: { type: "delete_file", path: "a.txt" },
+      },
+      { type: "apply_patch_call_output", call_id: "call_4", status: "failed", output: "no file" },
+      {
+        type: "mcp_call",
+        id: "mcp_1",
+        server_label: "docs",
+        name: "search",
+        arguments: '{"q":1}',
+        output: "found",
+      },
+      {
+        type: "tool_search_call",
+        call_id: "call_5",
+        execution: "client",
+        arguments: { query: "x" },
+      },
+      {
+        type: "tool_search_output",
+        call_id: "call_5",
+        tools: [
+          {
+            type: "namespace",
+            name: "git",
+            tools: [{ type: "function", name: "log", description: "History." }],
+          },
+        ],
+      },
+      { type: "telepathy_call", id: "t_1", call_id: "call_6", thought: "?" },
+      { type: "telepathy_call_output", call_id: "call_6", output: "!" },
+    ]);
+    const rounds: [id: string, name: string, args: object, result: string][] = [
+      ["call_1", "apply_patch", { input: "*** Begin" }, "done"],
+      ["call_2", "local_shell", { command: ["ls"] }, "a.txt"],
+      [
+        "call_3",
+        "shell",
+        { commands: ["ls"] },
+        '{"stdout":"a.txt","stderr":"","outcome":{"type":"exit","exit_code":0}}',
+      ],
+      ["call_4", "apply_patch", { type: "delete_file", path: "a.txt" }, "failed: no file"],
+      ["mcp_1", "docs__search", { q: 1 }, "found"],
+      ["call_5", "tool_search", { query: "x" }, "Tools found:\n- git__log: History."],
+      ["call_6", "telepathy", { thought: "?" }, "!"],
+    ];
+    expect(messages).toEqual([
+      user("go"),
+      ...rounds.flatMap(([id, name, args, result]) => [
+        { ...assistant(null), tool_calls: [toolCall(id, name, JSON.stringify(args))] },
+        toolResult(id, result),
+      ]),
+    ]);
+  });
+
+  test("what a server did by itself is told as a note; what nobody can read is skipped and counted", () => {
+    const { body, repairs } = translate({
+      input: [
+        user("go"),
+        { type: "web_search_call", id: "ws_1", status: "completed", action: { query: "rain" } },
+        { type: "image_generation_call", id: "ig_1", result: "AA", revised_prompt: "a cat" },
+        { type: "mcp_approval_response", approval_request_id: "a_1", approve: false },
+        { type: "compaction", encrypted_content: "…" },
+        { type: "item_reference", id: "msg_1" },
+        { id: "msg_2" },
+        { type: "mcp_list_tools", server_label: "docs", tools: [] },
+        { type: "aura", colour: "blue" },
+      ],
+    });
+    expect(body.messages).toEqual([
+      user("go"),
+      user('[web_search_call] {"action":{"query":"rain"}}'),
+      {
+        role: "user",
+        content: [
+          { type: "text", text: "[image_generation_call] a cat" },
+          { type: "image_url", image_url: { url: "data:image/png;base64,AA" } },
+        ],
+      },
+      user('[mcp_approval_response] {"approval_request_id":"a_1","approve":false}'),
+    ]);
+    expect(repairs.list.map(({ code, detail }) => `${code} ${detail}`)).toEqual([
+      "item_skipped input[4]: compaction",
+      "item_skipped input[5]: item_reference",
+      "item_skipped input[6]: item_reference",
+      "item_skipped input[7]: mcp_list_tools",
+      "item_skipped input[8]: aura",
+    ]);
+  });
+
+  test("pictures in results follow all results of their turn, or stay where the profile takes them", () => {
+    const input = [
+      user("look"),
+      call("call_1", "view"),
+      call("call_2", "view"),
+      output("call_1", [inputText("ok"), { type: "input_image", image_url: "data:1" }]),
+      output("call_2", [{ type: "input_image", image_url: "data:2" }]),
+    ];
+    const picture = (url: string): object => ({ type: "image_url", image_url: { url } });
+    const label = { type: "text", text: "[Attached to the result of view]" };
+    expect(history(input).slice(2)).toEqual([
+      toolResult("call_1", "ok\n\n[attached below]"),
+      toolResult("call_2", "[attached below]"),
+      { role: "user", content: [label, picture("data:1"), label, picture("data:2")] },
+    ]);
+    expect(history(input, { toolResultMedia: "parts" }).slice(2)).toEqual([
+      {
+        role: "tool",
+        tool_call_id: "call_1",
+        content: [{ type: "text", text: "ok" }, picture("data:1")],
+      },
+      { role: "tool", tool_call_id: "call_2", content: [picture("data:2")] },
+    ]);
+  });
+});
+
+describe("reasoning", () => {
+  const turns = [
+    user("one"),
+    reasoning("old"),
+    call("call_1", "a"),
+    output("call_1", "A"),
+    user("two"),
+    reasoning("new"),
+    call("call_2", "a"),
+    output("call_2", "B"),
+  ];
+
+  test("goes back under the profile's name, for this turn or for all", () => {
+    const replayed = (flags: Partial<Profile>, field: string): unknown[] =>
+      history(turns, flags)
+        .filter(({ role }) => role === "assistant")
+        .map((message) => message[field]);
+    expect(replayed({}, "reasoning_content")).toEqual([undefined, undefined]);
+    expect(replayed({ reasoningField: "reasoning_content" }, "reasoning_content")).toEqual([
+      undefined,
+      "new",
+    ]);
+    expect(replayed({ reasoningField: "reasoning", reasoningRange: "all" }, "reasoning")).toEqual([
+      "old",
+      "new",
+    ]);
+    const required = { reasoningField: "reasoning_content", reasoningRequired: true } as const;
+    expect(replayed(required, "reasoning_content")).toEqual(["", "new"]);
+  });
+
+  test("our own envelope gives back details, opaque data and signatures; a foreign one is dropped in silence", () => {
+    const carry: ReasoningCarry = {
+      details: [{ type: "reasoning.text", text: "hm", signature: "s" }],
+      opaque: "o",
+      calls: { call_1: { google: { thought_signature: "t" } } },
+    };
+    const { body, repairs } = translate(
+      {
+        input: [
+          user("go"),
+          { type: "reasoning", summary: [], encrypted_content: "gAAAAforeign" },
+          { type: "reasoning", summary: [], encrypted_content: "ours" },
+          call("call_1", "a"),
+          output("call_1", "A"),
+        ],
+      },
+      {
+        profile: withFlags(genericProfile, { reasoningField: "reasoning_details" }),
+        unseal: (sealed) => (sealed === "ours" ? carry : undefined),
+      },
+    );
+    expect(body.messages[1]).toEqual({
+      ...assistant(null),
+      reasoning_details: carry.details,
+      reasoning_opaque: "o",
+      tool_calls: [
+        { ...toolCall("call_1", "a"), extra_content: { google: { thought_signature: "t" } } },
+      ],
+    });
+    expect(repairs.list).toEqual([]);
+  });
+
+  test("that the client has lost is found again by the id of a call", () => {
+    const { body } = translate(
+      { input: [user("go"), call("call_1", "a"), output("call_1", "A")] },
+      {
+        profile: withFlags(genericProfile, { reasoningField: "reasoning_content" }),
+        recall: (callId) =>
+          callId === "call_1"
+            ? { reasoning: "remembered", calls: { call_1: { signed: true } } }
+            : undefined,
+      },
+    );
+    expect(body.messages[1]).toEqual({
+      ...assistant(null),
+      reasoning_content: "remembered",
+      tool_calls: [{ ...toolCall("call_1", "a"), extra_content: { signed: true } }],
+    });
+  });
+
+  test("after which nothing was said is dropped and counted", () => {
+    const { body, repairs } = translate({ input: [user("go"), reasoning("hm"), user("well?")] });
+    expect(body.messages).toEqual([user("go"), user("well?")]);
+    expect(repairs.counts).toEqual(new Map([["reasoning_dropped", 1]]));
+  });
+});
+
+describe("tools and parameters", () => {
+  const tools = [
+    { type: "function", name: "a", parameters: object },
+    { type: "custom", name: "c" },
+    {
+      type: "namespace",
+      name: "ns",
+      tools: [{ type: "function", name: "b", parameters: object }],
+    },
+  ];
+  const choices: [title: string, choice: unknown, sent: unknown, names: string[]][] = [
+    ["auto", "auto", "auto", ["a", "c", "ns__b"]],
+    ["none", "none", "none", ["a", "c", "ns__b"]],
+    ["required", "required", "required", ["a", "c", "ns__b"]],
+    ["a function", { type: "function", name: "a" }, named("a"), ["a", "c", "ns__b"]],
+    ["a custom tool", { type: "custom", name: "c" }, named("c"), ["a", "c", "ns__b"]],
+    [
+      "a function in a namespace",
+      { type: "function", name: "b", namespace: "ns" },
+      named("ns__b"),
+      ["a", "c", "ns__b"],
+    ],
+    ["a tool that is not offered", { type: "web_search_preview" }, "auto", ["a", "c", "ns__b"]],
+    [
+      "some of the tools",
+      {
+        type: "allowed_tools",
+        mode: "required",
+        tools: [{ type: "function", name: "b" }, { type: "custom", name: "c" }, { type: "mcp" }],
+      },
+      "required",
+      ["c", "ns__b"],
+    ],
+  ];
+
+  test.each(choices)("tool_choice %s", (_title, choice, sent, names) => {
+    const { body } = translate({ input: "hi", tools, tool_choice: choice });
+    expect(body.tool_choice).toEqual(sent);
+    expect(body.tools?.map((tool) => tool.type === "function" && tool.function.name)).toEqual(
+      names,
+    );
+  });
+
+  test("a forced choice is said in words where the upstream refuses it", () => {
+    const profile = withFlags(genericProfile, { forcedToolChoice: false });
+    const { body, repairs } = translate(
+      {
+        input: "hi",
+        instructions: "be brief",
+        tools,
+        tool_choice: { type: "function", name: "a" },
+      },
+      { profile },
+    );
+    expect(body.tool_choice).toBe("auto");
+    expect(body.messages[0]).toEqual(system('be brief\n\nAnswer by calling the tool "a".'));
+    expect(repairs.counts.get("parameter_changed")).toBe(1);
+  });
+
+  test("without tools nothing is said of them", () => {
+    const { body } = translate({ input: "hi", tool_choice: "auto", parallel_tool_calls: false });
+    expect(body).toEqual({ model: "m", messages: [user("hi")] });
+  });
+
+  test("everything that Chat can say is said, everything else is dropped; what is lost is counted", () => {
+    const { body, repairs } = translate(
+      {
+        input: "hi",
+        tools: tools.slice(0, 1),
+        parallel_tool_calls: false,
+        reasoning: { effort: "high", summary: "auto" },
+        max_output_tokens: 100,
+        temperature: 0.5,
+        top_p: 0.9,
+        top_logprobs: 3,
+        truncation: "auto",
+        metadata: { a: "b" },
+        include: ["reasoning.encrypted_content"],
+        prompt_cache_key: "k",
+        user: "u",
+        service_tier: "flex",
+        store: true,
+        text: {
+          format: { type: "json_schema", name: "o", schema: object, strict: true },
+          verbosity: "low",
+        },
+      },
+      { upstreamModel: "other", stream: false },
+    );
+    expect(body).toEqual({
+      model: "other",
+      messages: [user("hi")],
+      tools: [{ type: "function", function: { name: "a", parameters: object } }],
+      parallel_tool_calls: false,
+      reasoning_effort: "high",
+      max_tokens: 100,
+      temperature: 0.5,
+      top_p: 0.9,
+      logprobs: true,
+      top_logprobs: 3,
+      response_format: {
+        type: "json_schema",
+        json_schema: { name: "o", schema: object, strict: true },
+      },
+    });
+    expect(repairs.list.map(({ code, detail }) => `${code} ${detail}`)).toEqual([
+      "parameter_dropped truncation",
+      "parameter_dropped prompt_cache_key",
+      "parameter_dropped user",
+      "parameter_dropped service_tier",
+      "parameter_dropped verbosity",
+    ]);
+  });
+
+  test("a profile that takes everything gets everything, and its own fields over it", () => {
+    const profile = withFlags(genericProfile, {
+      parameters: "all",
+      droppedParameters: ["temperature"],
+      maxTokensParameter: "max_completion_tokens",
+      extraBody: { thinking: { type: "enabled", keep: "all" } },
+    });
+    const request = {
+      input: "hi",
+      temperature: 0.5,
+      max_output_tokens: 9,
+      prompt_cache_key: "k",
+      top_k: 4,
+      thinking: false,
+    };
+    expect(translate(request, { profile }).body).toEqual({
+      model: "m",
+      messages: [user("hi")],
+      max_completion_tokens: 9,
+      prompt_cache_key: "k",
+      top_k: 4,
+      thinking: { type: "enabled", keep: "all" },
+    });
+  });
+
+  test("json_object brings the word that servers look for", () => {
+    const request = { input: "an object", text: { format: { type: "json_object" } } };
+    expect(translate(request).body).toEqual({
+      model: "m",
+      messages: [system("Answer with a JSON object."), user("an object")],
+      response_format: { type: "json_object" },
+    });
+  });
+
+  test("settings that changed in the middle of a conversation hold unless the request has its own", () => {
+    const update = { type: "configuration_update", reasoning: { effort: "low" } };
+    expect(translate({ input: [user("hi"), update] }).body.reasoning_effort).toBe("low");
+    const request = { input: [user("hi"), update], reasoning: { effort: "high" } };
+    expect(translate(request).body.reasoning_effort).toBe("high");
+  });
+
+  test.each(["previous_response_id", "conversation", "prompt"])(
+    "%s is refused with advice",
+    (field) => {
+      const request = { input: "hi", [field]: field === "prompt" ? { id: "p" } : "x_1" };
+      expect(() => translate(request)).toThrow(`${field}: a Chat upstream keeps no state; send`);
+    },
+  );
+
+  test("ids that were used are told, both the client's and the upstream's", () => {
+    const profile = withFlags(genericProfile, { callIds: "functions-name-index" });
+    const { usedCallIds } = translate(
+      { input: [user("go"), call("call_1", "a"), output("call_1", "A")] },
+      { profile },
+    );
+    expect([...usedCallIds]).toEqual(["call_1", "functions.a:0"]);
+  });
+});
+
+function translate(request: object, options: ChatRequestOptions = {}): TranslatedRequest {
+  return chatRequest(decodeResponsesRequest({ model: "m", ...request }), options);
+}
+
+function history(input: object[], flags: Partial<Profile> = {}): ChatMessage[] {
+  return translate({ input }, { profile: withFlags(genericProfile, flags) }).body.messages;
+}
+
+function system(content: string): object {
+  return { role: "system", content };
+}
+
+function user(content: string): object {
+  return { role: "user", content };
+}
+
+function assistant(content: string | null): object {
+  return { role: "assistant", content };
+}
+
+function inputText(text: string): object {
+  return { type: "input_text", text };
+}
+
+function reasoning(text: string): object {
+  return { type: "reasoning", summary: [{ type: "summary_text", text }] };
+}
+
+function call(id: string, name: string): object {
+  return { type: "function_call", call_id: id, name, arguments: "{}" };
+}
+
+function output(id: string, value: unknown): object {
+  return { type: "function_call_output", call_id: id, output: value };
+}
+
+function toolCall(id: string, name: string, args = "{}"): object {
+  return { id, type: "function", function: { name, arguments: args } };
+}
+
+function toolResult(id: string, content: string): object {
+  return { role: "tool", tool_call_id: id, content };
+}
+
+function named(name: string): object {
+  return { type: "function", function: { name } };
+}
+
+test("what was asked for is repeated for the response object, defaults included", () => {
+  const { echo } = chatRequest({
+    model: "m",
+    input: "hi",
+    temperature: 0.5,
+    reasoning: { effort: "low" },
+    client_metadata: { secret: "stays here" },
+  });
+  expect(echo).toEqual({
+    instructions: null,
+    max_output_tokens: null,
+    metadata: {},
+    parallel_tool_calls: true,
+    previous_response_id: null,
+    reasoning: { effort: "low", summary: null },
+    store: false,
+    temperature: 0.5,
+    text: { format: { type: "text" } },
+    tool_choice: "auto",
+    tools: [],
+    top_p: 1,
+    truncation: "disabled",
+    user: null,
+  });
+});

@@ -1,0 +1,88 @@
+import {
+  encodeChatOutput,
+  encodeResponseEvent,
+  encodeSse,
+  SseDecoder,
+  sseDone,
+  sseKeepAlive,
+  WireError,
+  type ResponseEvent,
+  type SseEvent,
+} from "@deltawire/wire";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+
+function decode(text: string): SseEvent[] {
+  const out: SseEvent[] = [];
+  const decoder = new SseDecoder();
+  decoder.push(text, out);
+  decoder.end("eof", out);
+  return out;
+}
+
+test("what is encoded is decoded again, for any text", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "grapheme" }), (text) => {
+      const [event] = decode(encodeSse({ event: "e", id: "1", data: text }));
+      expect(event?.data).toBe(text.replaceAll(/\r\n|\r/g, "\n"));
+    }),
+  );
+});
+
+test("an id or a name with a line end cannot smuggle in a field", () => {
+  expect(() => encodeSse({ data: "a", id: "1\ndata: evil" })).toThrow(WireError);
+  expect(() => encodeSse({ data: "a", event: "x\r" })).toThrow(/event/);
+});
+
+test("a keep-alive between events is no event, also behind an id", () => {
+  const id = encodeSse({ id: "1", data: "a" });
+  expect(decode(id + sseKeepAlive + id + sseKeepAlive + sseDone).map((e) => e.data)).toEqual([
+    "a",
+    "a",
+    "[DONE]",
+  ]);
+});
+
+test("a Responses event has its type in the event line and in the data", () => {
+  const text = encodeResponseEvent({
+    type: "response.refusal.delta",
+    sequence_number: 3,
+    item_id: "msg_1",
+    output_index: 0,
+    content_index: 0,
+    delta: "no",
+  });
+  expect(text).toBe(
+    'event: response.refusal.delta\ndata: {"type":"response.refusal.delta","sequence_number":3,"item_id":"msg_1","output_index":0,"content_index":0,"delta":"no"}\n\n',
+  );
+});
+
+test("the deltas that are written by hand say what JSON.stringify would say", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "binary" }), fc.nat(), (delta, sequence_number) => {
+      const at = { sequence_number, item_id: "i_1", output_index: 2 };
+      const events: ResponseEvent[] = [
+        { type: "response.output_text.delta", ...at, content_index: 1, delta, logprobs: [] },
+        {
+          type: "response.output_text.delta",
+          ...at,
+          content_index: 1,
+          delta,
+          logprobs: [{ token: "a" }],
+        },
+        { type: "response.reasoning_summary_text.delta", ...at, summary_index: 0, delta },
+        { type: "response.function_call_arguments.delta", ...at, delta },
+      ];
+      for (const event of events) {
+        const [decoded] = decode(encodeResponseEvent(event));
+        expect(decoded?.event).toBe(event.type);
+        expect(decoded?.data).toBe(JSON.stringify(event));
+      }
+    }),
+  );
+});
+
+test("a Chat output is a data line, or the sentinel", () => {
+  expect(encodeChatOutput({ id: "a" })).toBe('data: {"id":"a"}\n\n');
+  expect(encodeChatOutput("[DONE]")).toBe("data: [DONE]\n\n");
+});

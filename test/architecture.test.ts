@@ -1,0 +1,264 @@
+import { spawnSync } from "node:child_process";
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, posix } from "node:path";
+import { describe, expect, test } from "vitest";
+import { readJson, type RepositoryFile, repositoryFiles, root } from "./repository-files.ts";
+
+type Rule = { name: string; may: string[]; mayUseTypesOf?: string[]; pure?: true };
+type Manifest = { name: string; version: string } & Partial<Record<DependencyField, object>>;
+type DependencyField = (typeof dependencyFields)[number];
+
+const dependencyFields = ["dependencies", "peerDependencies", "optionalDependencies"] as const;
+
+/** Which package may import which; the folder in packages/ is the key. */
+const architecture: Record<string, Rule> = {
+  wire: { name: "@deltawire/wire", may: [], pure: true },
+  tasks: { name: "@deltawire/tasks", may: [], pure: true },
+  agent: { name: "@deltawire/agent", may: ["@deltawire/wire", "@deltawire/tasks"] },
+  store: {
+    name: "@deltawire/store",
+    may: ["@deltawire/tasks"],
+    mayUseTypesOf: ["@deltawire/wire"],
+  },
+  gateway: {
+    name: "deltawire",
+    may: ["@deltawire/wire", "@deltawire/tasks", "@deltawire/agent", "@deltawire/store"],
+  },
+  web: { name: "@deltawire/web", may: ["@deltawire/tasks"] },
+};
+
+const packages = [
+  ...new Set(repositoryFiles(/^packages\//, "packages").map(({ path }) => folderOf(path))),
+];
+const pureTsconfigs = packages.filter((folder) => architecture[folder]?.pure);
+
+describe("the tree", () => {
+  test("imports only what the table allows", () => {
+    expect(forbiddenImports(repositoryFiles(/\.[cm]?tsx?$/))).toEqual([]);
+  });
+
+  test("has only packages that the table names, under the table's names and one version", () => {
+    const { version } = readJson<Manifest>("package.json");
+    for (const folder of packages) {
+      const manifest = readJson<Manifest>(`packages/${folder}/package.json`);
+      expect(manifest).toMatchObject({ name: architecture[folder]?.name, version });
+    }
+  });
+
+  test("declares only the dependencies that the table allows", () => {
+    for (const folder of packages) {
+      const manifest = readJson<Manifest>(`packages/${folder}/package.json`);
+      expect(forbiddenDependencies(folder, manifest)).toEqual([]);
+    }
+  });
+});
+
+describe("the import checker finds", () => {
+  const cases: [what: string, path: string, text: string][] = [
+    [
+      "an import against the arrows",
+      "packages/wire/src/a.ts",
+      `import { a } from "@deltawire/tasks";`,
+    ],
+    [
+      "an import of types against the arrows",
+      "packages/web/src/a.ts",
+      `import type { A } from "@deltawire/wire";`,
+    ],
+    [
+      "a value where only types are allowed",
+      "packages/store/src/a.ts",
+      `import { type A } from "@deltawire/wire";`,
+    ],
+    ["a dynamic import", "packages/tasks/src/a.ts", `const a = await import("@deltawire/wire");`],
+    ["a side-effect import", "packages/tasks/src/a.ts", `import "@deltawire/wire";`],
+    ["a re-export", "packages/tasks/src/a.ts", `export {\n  a,\n  b,\n} from "@deltawire/wire";`],
+    ["Node in a pure package", "packages/wire/src/a.ts", `import { readFileSync } from "node:fs";`],
+    ["a library in a pure package", "packages/wire/src/a.ts", `import { z } from "zod";`],
+    [
+      "a deep import",
+      "packages/agent/src/a.ts",
+      `import { a } from "@deltawire/wire/src/sse/decoder.ts";`,
+    ],
+    [
+      "a deep import in a script",
+      "scripts/a.ts",
+      `import { a } from "@deltawire/wire/dist/index.js";`,
+    ],
+    [
+      "a relative path into another package",
+      "packages/agent/src/a.ts",
+      `import { a } from "../../wire/src/index.ts";`,
+    ],
+    [
+      "a relative path into a package from outside",
+      "test/a.test.ts",
+      `import { a } from "../packages/wire/src/a.ts";`,
+    ],
+    ["a star in an index", "packages/wire/src/index.ts", `export * from "./sse/decoder.ts";`],
+    [
+      "a package that the table does not know",
+      "packages/extra/src/a.ts",
+      `import { a } from "@deltawire/wire";`,
+    ],
+  ];
+  test.each(cases)("%s", (_what, path, text) => {
+    expect(forbiddenImports([{ path, text }])).toHaveLength(1);
+  });
+
+  test("nothing in what is allowed", () => {
+    const allowed = [
+      { path: "packages/wire/src/index.ts", text: `export { a } from "./sse/decoder.ts";` },
+      { path: "packages/wire/test/a.test.ts", text: `import { readFileSync } from "node:fs";` },
+      { path: "packages/wire/test/b.test.ts", text: `import { a } from "@deltawire/wire";` },
+      { path: "packages/store/src/a.ts", text: `import type { A } from "@deltawire/wire";` },
+      { path: "packages/gateway/src/a.ts", text: `import { a } from "@deltawire/store";` },
+      { path: "examples/a.ts", text: `import { a } from "@deltawire/wire";` },
+    ];
+    expect(forbiddenImports(allowed)).toEqual([]);
+  });
+});
+
+test("the dependency checker finds a library in a pure package and a package against the arrows", () => {
+  const manifest = { name: "", version: "", dependencies: { zod: "4.0.0" } };
+  expect(forbiddenDependencies("wire", manifest)).toEqual(["wire depends on zod"]);
+  const store = {
+    name: "",
+    version: "",
+    dependencies: { "@deltawire/agent": "0.1.0", pg: "8.0.0" },
+  };
+  expect(forbiddenDependencies("store", store)).toEqual(["store depends on @deltawire/agent"]);
+});
+
+describe.each(pureTsconfigs)("%s is pure:", (folder) => {
+  const platform = {
+    fetch: `fetch("https://example.org");`,
+    process: `process.exit();`,
+    Buffer: `Buffer.from("");`,
+    setTimeout: `setTimeout(() => {}, 1);`,
+    TextDecoder: `new TextDecoder();`,
+    console: `console.log();`,
+    document: `document.title;`,
+    "node:fs": `import "node:fs"; readFileSync("");`,
+  };
+
+  test("its compiler settings refuse the platform", () => {
+    inTemporaryFolder((temporary) => {
+      const lines = [...Object.values(platform), `new Map([[1, [3, 1, 2].toSorted()]]);`];
+      writeFileSync(join(temporary, "impure.ts"), `${lines.join("\n")}\nexport {};\n`);
+      const settings = {
+        extends: join(root, "packages", folder, "tsconfig.json"),
+        compilerOptions: { composite: false, noEmit: true, rootDir: ".", tsBuildInfoFile: null },
+        include: ["impure.ts"],
+      };
+      writeFileSync(join(temporary, "tsconfig.json"), JSON.stringify(settings));
+      const output = tool("tsc", ["-p", "tsconfig.json", "--pretty", "false"], temporary);
+      const refused = new Set(
+        [...output.matchAll(/^impure\.ts\((\d+),/gm)].map(([, line = ""]) => line),
+      );
+      expect([...refused], output).toEqual(Object.values(platform).map((_, at) => String(at + 1)));
+    });
+  });
+
+  test("lint refuses clocks and randomness, which every JavaScript has", () => {
+    const source = ["Date.now()", "new Date()", "Math.random()", "crypto.randomUUID()"];
+    inTemporaryFolder((temporary) => {
+      const src = join(temporary, "packages", folder, "src");
+      mkdirSync(src, { recursive: true });
+      copyFileSync(join(root, ".oxlintrc.json"), join(temporary, ".oxlintrc.json"));
+      const lines = source.map((expression, at) => `export const a${at} = ${expression};`);
+      writeFileSync(join(src, "impure.ts"), lines.join("\n"));
+      const output = tool("oxlint", ["--format=unix"], temporary);
+      const refused = [...output.matchAll(/impure\.ts:(\d+):.*no-restricted/g)].map(
+        ([, line]) => line,
+      );
+      expect(new Set(refused), output).toEqual(new Set(source.map((_, at) => String(at + 1))));
+    });
+  });
+});
+
+function forbiddenImports(files: RepositoryFile[]): string[] {
+  return files.flatMap(({ path, text }) => {
+    const folder = path.startsWith("packages/") ? folderOf(path) : undefined;
+    const rule = folder === undefined ? undefined : architecture[folder];
+    if (folder !== undefined && !rule) return [`${path}: the table does not know this package`];
+    const found = importsOf(text).flatMap(({ from, typesOnly }) => {
+      const reason = rule
+        ? forbiddenInPackage(path, rule, from, typesOnly)
+        : forbiddenOutside(path, from);
+      return reason ? [`${path}: ${from}: ${reason}`] : [];
+    });
+    if (path.endsWith("/index.ts") && /^\s*export\s*\*/m.test(text)) {
+      found.push(`${path}: an index lists its names, no export *`);
+    }
+    return found;
+  });
+}
+
+function forbiddenInPackage(path: string, rule: Rule, from: string, typesOnly: boolean) {
+  if (from.startsWith(".")) {
+    const home = path.split("/").slice(0, 2).join("/");
+    const target = posix.join(posix.dirname(path), from);
+    return target.startsWith(`${home}/`) ? undefined : "leaves its package";
+  }
+  if (isDeep(from)) return "reaches into a package";
+  const isOurs = isPackageOfOurs(from);
+  if (rule.pure && path.split("/")[2] === "src") return "a pure package imports nothing";
+  if (!isOurs || from === rule.name || rule.may.includes(from)) return undefined;
+  if (rule.mayUseTypesOf?.includes(from)) return typesOnly ? undefined : "only types are allowed";
+  return "not in the table";
+}
+
+function forbiddenOutside(path: string, from: string) {
+  if (isDeep(from)) return "reaches into a package";
+  const target = from.startsWith(".") ? posix.join(posix.dirname(path), from) : "";
+  return target.startsWith("packages/") ? "reaches into a package" : undefined;
+}
+
+function forbiddenDependencies(folder: string, manifest: Manifest): string[] {
+  const rule = architecture[folder];
+  const allowed = [...(rule?.may ?? []), ...(rule?.mayUseTypesOf ?? [])];
+  return dependencyFields
+    .flatMap((field) => Object.keys(manifest[field] ?? {}))
+    .filter((name) => rule?.pure || (isPackageOfOurs(name) && !allowed.includes(name)))
+    .map((name) => `${folder} depends on ${name}`);
+}
+
+function importsOf(text: string): { from: string; typesOnly: boolean }[] {
+  const code = text.replace(/`[^`]*`/g, "``").replace(/\/\/.*|\/\*[^]*?\*\//g, "");
+  const statements =
+    /^\s*(?:import|export)\s+(type\s+)?(?:[^;"'=()]*?\sfrom\s*)?["']([^"']+)["']/gm;
+  const calls = /\bimport\s*\(\s*["']([^"']+)["']/g;
+  return [
+    ...[...code.matchAll(statements)].map(([, type, from = ""]) => ({ from, typesOnly: !!type })),
+    ...[...code.matchAll(calls)].map(([, from = ""]) => ({ from, typesOnly: false })),
+  ];
+}
+
+function isPackageOfOurs(from: string): boolean {
+  return from === "deltawire" || from.startsWith("@deltawire/");
+}
+
+function isDeep(from: string): boolean {
+  return /^(?:deltawire|@deltawire\/[^/]+)\//.test(from);
+}
+
+function folderOf(path: string): string {
+  return path.split("/")[1] ?? "";
+}
+
+function tool(name: string, args: string[], cwd: string): string {
+  const launcher = join(root, "scripts", "launch.cjs");
+  const ran = spawnSync(process.execPath, [launcher, name, ...args], { cwd, encoding: "utf8" });
+  return ran.stdout + ran.stderr;
+}
+
+function inTemporaryFolder(work: (folder: string) => void): void {
+  const folder = mkdtempSync(join(tmpdir(), "deltawire-architecture-"));
+  try {
+    work(folder);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
