@@ -3,8 +3,8 @@ import type { ResponseEvent } from "../shapes/responses-reply.ts";
 import { sseDone } from "./encoder.ts";
 
 /**
- * A Responses event as text. The three deltas that a stream consists of are written by hand: 0.25 µs instead of 0.6
- * through JSON.stringify, on the path of every token.
+ * A Responses event as text. The three deltas that a stream consists of are written by hand, on the path of every token:
+ * 0.1 µs instead of 0.34 through JSON.stringify.
  */
 export function encodeResponseEvent(event: ResponseEvent): string {
   switch (event.type) {
