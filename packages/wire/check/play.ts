@@ -1,12 +1,16 @@
 import {
   ChatBody,
   ChatOverChat,
+  ChatOverResponses,
   Repairs,
+  ResponsesBody,
   ResponsesOverChat,
+  ResponsesOverResponses,
   connect,
   type ChatOutput,
   type ReplyFlags,
   type ResponseEvent,
+  type ResponsesInput,
   type StreamEnd,
   type StreamMachine,
   type ToolBridge,
@@ -62,6 +66,38 @@ export function playToChat(
       ...(toolNames === undefined ? {} : { toolNames }),
       ...(options.profile === undefined ? {} : { profile: options.profile }),
     }),
+  );
+  return { out: run(machine, reads, options.end), repairs };
+}
+
+/** The reads of a Responses upstream's body, played to a Chat client. */
+export function playResponsesToChat(
+  reads: Iterable<string | Uint8Array>,
+  options: PlayOptions = {},
+): Played<ChatOutput> {
+  const repairs = new Repairs();
+  const toolNames = options.toolNames ?? options.tools?.upstreamNames;
+  const machine = connect(
+    new ResponsesBody({ repairs, utf8: new TextDecoder(), expect: options.expect ?? "stream" }),
+    new ChatOverResponses({
+      newId: counter(),
+      createdAt: 1,
+      repairs,
+      ...(toolNames === undefined ? {} : { toolNames }),
+    }),
+  );
+  return { out: run(machine, reads, options.end), repairs };
+}
+
+/** The same to a Responses client. */
+export function playResponsesToResponses(
+  reads: Iterable<string | Uint8Array>,
+  options: PlayOptions = {},
+): Played<ResponsesInput> {
+  const repairs = new Repairs();
+  const machine = connect(
+    new ResponsesBody({ repairs, utf8: new TextDecoder(), expect: options.expect ?? "stream" }),
+    new ResponsesOverResponses({ responseId: "resp_1", createdAt: 1, repairs }),
   );
   return { out: run(machine, reads, options.end), repairs };
 }

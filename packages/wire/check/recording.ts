@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { chatSequenceFaults } from "./chat-sequence.ts";
 import { byteByByte, cutAt, playToChat, playToResponses } from "./play.ts";
 import { responseSequenceFaults } from "./response-sequence.ts";
+import { responsesRecordingFaults } from "./responses-recording.ts";
 import { saidOnChat, saidOnResponses, type Said, type SaidCall } from "./said.ts";
 
 /** An entry of a recordings folder's `index.json`, as far as the outcome depends on it. */
@@ -60,6 +61,7 @@ const knownFields = new Set([
 
 /** Plays one recording in every way and answers what came out wrong, in words. */
 export function recordingFaults(entry: RecordingEntry, bytes: Uint8Array): string[] {
+  if (entry.kind === "responses-stream") return responsesRecordingFaults(entry.expected, bytes);
   const unknown = Object.keys(entry.expected).filter((field) => !knownFields.has(field));
   if (unknown.length > 0) return [`expected.${unknown.join(", expected.")}: unknown to this check`];
   const recorded = entry.expected as unknown as Recorded;

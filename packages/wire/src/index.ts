@@ -10,12 +10,27 @@ export {
 } from "./sse/decoder.ts";
 export { encodeSse, sseDone, sseKeepAlive } from "./sse/encoder.ts";
 export { encodeChatOutput, encodeResponseEvent } from "./sse/wire-events.ts";
-export { ChatBody, type ChatBodyOptions } from "./chat-upstream/body.ts";
+export { ChatBody } from "./chat-upstream/body.ts";
+export type { ReplyBodyOptions } from "./reply-body.ts";
 export { ChunkReader, type ChatInput } from "./chat-upstream/chunk-reader.ts";
 export { ResponsesOverChat, type ResponsesOverChatOptions } from "./responses-over-chat/stream.ts";
 export { responseOfChat } from "./responses-over-chat/response.ts";
 export { ChatOverChat, type ChatOverChatOptions } from "./chat-over-chat/stream.ts";
 export { chatOfChat } from "./chat-over-chat/response.ts";
+export { ResponsesBody, type ResponsesInput } from "./responses-upstream/body.ts";
+export { ChatOverResponses, type ChatOverResponsesOptions } from "./chat-over-responses/stream.ts";
+export { chatOfResponse } from "./chat-over-responses/response.ts";
+export {
+  responsesRequest,
+  type ResponsesRequestOptions,
+  type TranslatedChatRequest,
+} from "./chat-over-responses/request.ts";
+export {
+  ResponsesOverResponses,
+  type ResponsesOverResponsesOptions,
+} from "./responses-over-responses/stream.ts";
+export { responseOfResponse } from "./responses-over-responses/response.ts";
+export { mendHistory, refusesHistory, type MendHistoryOptions } from "./history.ts";
 export { collectChat, collectResponse, type CollectedChat } from "./collect.ts";
 export {
   ToolCallAssembler,

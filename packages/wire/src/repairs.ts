@@ -10,6 +10,9 @@ export type RepairCode =
   | "envelope_completed"
   | "usage_moved"
   | "data_after_end"
+  | "deltas_differ"
+  | "event_dropped"
+  | "event_completed"
   // text and reasoning
   | "content_parts_flattened"
   | "content_not_text"
@@ -51,7 +54,8 @@ export type RepairCode =
   | "call_without_result"
   | "result_without_call"
   | "content_converted"
-  | "reasoning_dropped";
+  | "reasoning_dropped"
+  | "item_id_renewed";
 
 export interface Repair {
   code: RepairCode;

@@ -1,0 +1,174 @@
+import { failureOfEnd } from "../chat-upstream/ending.ts";
+import { unreachable } from "../error.ts";
+import { nonEmptyString, type JsonObject } from "../json.ts";
+import { empty, type StreamEnd, type StreamMachine } from "../machine.ts";
+import { chatUsage } from "../mapping/usage.ts";
+import { Repairs } from "../repairs.ts";
+import type { ResponsesInput } from "../responses-upstream/body.ts";
+import { ResponseReader, type ResponsePiece } from "../responses-upstream/reader.ts";
+import type { ChatChunk, ChatChunkChoice, ChatDelta, ChatOutput } from "../shapes/chat-reply.ts";
+
+export interface ChatOverResponsesOptions {
+  /** An id for the reply or for a call, where the upstream sends none: `newId("chatcmpl")`, `newId("call")`. */
+  newId: (prefix: string) => string;
+  /** Seconds since 1970, for an upstream that does not tell. */
+  createdAt: number;
+  /** The model's name for the client; the upstream's own where it is not given. */
+  model?: string;
+  /** Names of the tools that were offered. */
+  toolNames?: ReadonlySet<string>;
+  /** Whether the client asked for usage (`stream_options.include_usage`). */
+  includeUsage?: boolean;
+  repairs?: Repairs;
+}
+
+/** A Chat client on a Responses upstream: events in, chunks out, one finish, one usage, the sentinel or an error. */
+export class ChatOverResponses implements StreamMachine<ResponsesInput, ChatOutput> {
+  readonly repairs: Repairs;
+  readonly #options: ChatOverResponsesOptions;
+  readonly #reader: ResponseReader;
+  readonly #pieces: ResponsePiece[] = [];
+  #state: "new" | "streaming" | "ended" = "new";
+  #id: string | undefined;
+
+  constructor(options: ChatOverResponsesOptions) {
+    const { newId, toolNames = new Set(), repairs = new Repairs() } = options;
+    this.#options = options;
+    this.repairs = repairs;
+    this.#reader = new ResponseReader({ repairs, toolNames, newId });
+  }
+
+  push(event: ResponsesInput, out: ChatOutput[]): void {
+    if (this.#state === "ended") return this.repairs.add("data_after_end", event.type);
+    this.#reader.read(event, this.#pieces);
+    this.#translate(out);
+    const { finish } = this.#reader;
+    // An `error` event is not the end yet: `response.failed` tells the rest.
+    if (finish !== undefined && event.type !== "error") this.#finish(out);
+  }
+
+  end(how: StreamEnd, out: ChatOutput[]): void {
+    if (this.#state === "ended") return;
+    if (this.#reader.finish === undefined || how === "aborted") {
+      const { code, message } = failureOfEnd(how);
+      this.#reader.fail(code, message);
+    }
+    this.#finish(out);
+  }
+
+  #translate(out: ChatOutput[]): void {
+    if (this.#pieces.length === 0) return;
+    for (const piece of this.#pieces) {
+      const delta = deltaOf(piece);
+      if (delta === undefined) continue;
+      this.#start(out);
+      const logprobs = piece.type === "text" && piece.logprobs.length > 0 ? piece.logprobs : null;
+      const more = logprobs === null ? {} : { logprobs: { content: logprobs, refusal: null } };
+      out.push(this.#chunk([{ index: 0, delta, finish_reason: null, ...more }]));
+    }
+    empty(this.#pieces);
+  }
+
+  #start(out: ChatOutput[]): void {
+    if (this.#state !== "new") return;
+    this.#state = "streaming";
+    const delta = { role: "assistant", content: "" };
+    out.push(this.#chunk([{ index: 0, delta, finish_reason: null }]));
+  }
+
+  #finish(out: ChatOutput[]): void {
+    const { finish = { kind: "stop" } } = this.#reader;
+    this.#reader.end(this.#pieces);
+    this.#translate(out);
+    if (finish.kind !== "failed") {
+      this.#start(out);
+      out.push(this.#chunk([{ index: 0, delta: {}, finish_reason: finish.kind }]));
+    }
+    const { usage } = this.#reader;
+    if (usage !== undefined && this.#options.includeUsage !== false)
+      out.push({ ...this.#chunk([]), usage: usageForChat(usage) });
+    this.#state = "ended";
+    if (finish.kind !== "failed") out.push("[DONE]");
+    else {
+      const { code, message } = finish;
+      out.push({ error: { message, type: "upstream_error", code, param: null } });
+    }
+  }
+
+  #chunk(choices: ChatChunkChoice[]): ChatChunk {
+    const { response } = this.#reader;
+    const created = response["created_at"];
+    this.#id ??= nonEmptyString(response["id"]) ?? this.#options.newId("chatcmpl");
+    return {
+      id: this.#id,
+      object: "chat.completion.chunk",
+      created: typeof created === "number" ? Math.floor(created) : this.#options.createdAt,
+      model: this.#options.model ?? nonEmptyString(response["model"]) ?? "",
+      choices,
+    };
+  }
+}
+
+function deltaOf(piece: ResponsePiece): ChatDelta | undefined {
+  switch (piece.type) {
+    case "text":
+      return { content: piece.text };
+    case "refusal":
+      return { refusal: piece.text };
+    case "reasoning":
+      return { reasoning_content: piece.text };
+    case "reasoning.encrypted":
+      return { reasoning_details: [encryptedDetail(piece.id, piece.data)] };
+    case "annotation":
+      return { annotations: [piece.annotation] };
+    case "image":
+      return { images: [{ type: "image_url", image_url: { url: piece.url } }] };
+    case "audio":
+      return {
+        audio: {
+          ...(piece.data === "" ? {} : { data: piece.data }),
+          ...(piece.transcript === "" ? {} : { transcript: piece.transcript }),
+        },
+      };
+    case "call.opened": {
+      const { index, id, name, kind } = piece.call;
+      const described =
+        kind === "custom" ? { custom: { name, input: "" } } : { function: { name, arguments: "" } };
+      return { tool_calls: [{ index, id, type: kind, ...described }] };
+    }
+    case "call.arguments": {
+      const { index, kind } = piece.call;
+      const described =
+        kind === "custom"
+          ? { custom: { input: piece.delta } }
+          : { function: { arguments: piece.delta } };
+      return { tool_calls: [{ index, ...described }] };
+    }
+    case "call.closed":
+      return undefined; // the finish says that the calls are whole
+    default:
+      return unreachable(piece);
+  }
+}
+
+/** OpenRouter's form, which clients that keep `reasoning_details` send back as it is. */
+export const encryptedFormat = "openai-responses-v1";
+
+function encryptedDetail(id: string | undefined, data: string): JsonObject {
+  return {
+    type: "reasoning.encrypted",
+    data,
+    format: encryptedFormat,
+    ...(id === undefined ? {} : { id }),
+  };
+}
+
+function usageForChat(usage: JsonObject): JsonObject {
+  const { input_tokens_details: input, output_tokens_details: output, ...rest } = chatUsage(usage);
+  const { input_tokens: _input, output_tokens: _output, ...counts } = rest;
+  return {
+    ...counts,
+    ...(input === undefined ? {} : { prompt_tokens_details: input }),
+    ...(output === undefined ? {} : { completion_tokens_details: output }),
+  };
+}

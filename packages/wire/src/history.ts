@@ -1,0 +1,94 @@
+import { isObject, nonEmptyString, type JsonObject } from "./json.ts";
+import type { Repairs } from "./repairs.ts";
+import type { InputItem } from "./shapes/responses-request.ts";
+
+export interface MendHistoryOptions {
+  /** Whether the upstream stored the items of earlier turns (`store: true`); then it may still find reasoning by id. */
+  stored: boolean;
+  /** Ids for items whose own must not be seen again; without it they lose theirs, which serves as well. */
+  newId?: (prefix: string) => string;
+  repairs: Repairs;
+}
+
+/**
+ * A Responses history that its upstream accepts (decision 18). OpenAI drops the reasoning of earlier turns and still
+ * remembers which item belonged to it, so a history that has the one without the other is refused:
+ *
+ *     Item with id 'rs_…' not found.
+ *     Item 'msg_…' of type 'message' was provided without its required 'reasoning' item: 'rs_…'.
+ *
+ * Reasoning without `encrypted_content` goes, except in the current turn of a stored history; what followed it gets
+ * another id; reasoning that nothing follows goes too.
+ */
+export function mendHistory(input: readonly InputItem[], options: MendHistoryOptions): InputItem[] {
+  const { stored, repairs } = options;
+  const turn = currentTurn(input);
+  const mended: InputItem[] = [];
+  /** Whether the reasoning of the reply that goes on has been kept; undefined where there was none. */
+  let kept: boolean | undefined;
+  input.forEach((item, at) => {
+    if (item.type === "reasoning") {
+      const usable = isSealed(item) || (stored && at > turn);
+      kept = usable && leadsToOutput(input, at);
+      if (kept) mended.push(item);
+      else repairs.add("reasoning_dropped", nonEmptyString(item.id) ?? "");
+      return;
+    }
+    if (!isOutput(item)) {
+      kept = undefined;
+      mended.push(item);
+      return;
+    }
+    const orphaned = kept === false || (kept === undefined && at < turn);
+    mended.push(orphaned ? withoutOldId(item, options) : item);
+  });
+  return mended;
+}
+
+/** Whether an upstream's error says that it will not take the history as it is: then mend it and ask again. */
+export function refusesHistory(error: unknown): boolean {
+  const fields = isObject(error) ? error : {};
+  const inner = isObject(fields["error"]) ? fields["error"] : fields;
+  const message = typeof error === "string" ? error : nonEmptyString(inner["message"]);
+  return message !== undefined && refusals.some((refusal) => refusal.test(message));
+}
+
+const refusals = [
+  /Item with id '?\w+'? not found/,
+  /was provided without its required '?reasoning'? item/,
+  /of type '?reasoning'? was provided without its required following item/,
+];
+
+/** The index of the last thing a user said: what comes after it is the current turn. */
+function currentTurn(input: readonly InputItem[]): number {
+  return input.findLastIndex((item) => "role" in item && item["role"] === "user");
+}
+
+function isSealed(item: JsonObject): boolean {
+  return nonEmptyString(item["encrypted_content"]) !== undefined;
+}
+
+/** Reasoning belongs to the output behind it, perhaps behind further reasoning. */
+function leadsToOutput(input: readonly InputItem[], from: number): boolean {
+  for (let at = from + 1; at < input.length; at += 1) {
+    const item = input[at];
+    if (item === undefined || item.type !== "reasoning")
+      return item !== undefined && isOutput(item);
+  }
+  return false;
+}
+
+/** What a model put out, as against what it was told. */
+function isOutput(item: InputItem): boolean {
+  if (item.type === "message" || !item.type) return "role" in item && item["role"] === "assistant";
+  return item.type.endsWith("_call") || item.type === "program";
+}
+
+function withoutOldId(item: InputItem, { newId, repairs }: MendHistoryOptions): InputItem {
+  const { id, ...rest } = item as JsonObject;
+  const old = nonEmptyString(id);
+  if (old === undefined) return item;
+  repairs.add("item_id_renewed", old);
+  const prefix = old.split("_")[0] ?? "item";
+  return { ...rest, ...(newId === undefined ? {} : { id: newId(prefix) }) } as InputItem;
+}

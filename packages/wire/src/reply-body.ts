@@ -1,0 +1,119 @@
+import { WireError } from "./error.ts";
+import { isObject, parseJson, type JsonObject } from "./json.ts";
+import { empty, type StreamEnd, type StreamMachine } from "./machine.ts";
+import type { Repairs } from "./repairs.ts";
+import { SseDecoder, type SseEvent, type Utf8Decoder } from "./sse/decoder.ts";
+
+export interface ReplyBodyOptions {
+  repairs: Repairs;
+  /** Needed when bytes are pushed: `new TextDecoder()`. */
+  utf8?: Utf8Decoder;
+  /** What was asked for. Whatever comes is read; coming as the other is counted as a repair. */
+  expect?: "stream" | "whole";
+  /** How many characters one event, or a whole reply, may have. */
+  maxLength?: number;
+}
+
+/** How one wire reads its events, and a reply that came whole. */
+export interface ReplyReader<Input> {
+  event(event: SseEvent, out: Input[]): void;
+  whole(reply: JsonObject, out: Input[]): void;
+}
+
+const defaultMaxLength = 32 * 1024 * 1024;
+
+type State =
+  | { reading: "blanks" }
+  | { reading: "events"; decoder: SseDecoder }
+  | { reading: "json"; text: string };
+
+/**
+ * The body of an upstream's reply: a stream of events, or one JSON object, whichever was asked for and whatever the
+ * content type says.
+ */
+export class ReplyBody<Input> implements StreamMachine<string | Uint8Array, Input> {
+  readonly #options: ReplyBodyOptions;
+  readonly #reader: ReplyReader<Input>;
+  readonly #events: SseEvent[] = [];
+  #state: State = { reading: "blanks" };
+
+  constructor(options: ReplyBodyOptions, reader: ReplyReader<Input>) {
+    this.#options = options;
+    this.#reader = reader;
+  }
+
+  push(chunk: string | Uint8Array, out: Input[]): void {
+    if (this.#state.reading === "events") {
+      this.#state.decoder.push(chunk, this.#events);
+      return this.#readEvents(out);
+    }
+    const text = typeof chunk === "string" ? chunk : this.#decode(chunk);
+    if (this.#state.reading === "json") return this.#keepJson(this.#state.text + text);
+    const first = text.trimStart();
+    if (first === "") return;
+    if (first.startsWith("{") || first.startsWith("[")) return this.#keepJson(first);
+    if (this.#options.expect === "whole") this.#options.repairs.add("stream_for_whole_reply", "");
+    const { utf8, maxLength } = this.#options;
+    const decoder = new SseDecoder({
+      ...(utf8 === undefined ? {} : { utf8 }),
+      maxEventLength: maxLength ?? defaultMaxLength,
+    });
+    this.#state = { reading: "events", decoder };
+    // `utf8` may hold half a character by now; as it goes on with the same one, nothing is lost.
+    decoder.push(text, this.#events);
+    this.#readEvents(out);
+  }
+
+  end(how: StreamEnd, out: Input[]): void {
+    switch (this.#state.reading) {
+      case "blanks":
+        return;
+      case "events":
+        this.#state.decoder.end(how, this.#events);
+        return this.#readEvents(out);
+      case "json":
+        return this.#readJson(this.#state.text, out);
+      default:
+    }
+  }
+
+  #decode(bytes: Uint8Array): string {
+    const { utf8 } = this.#options;
+    if (utf8 === undefined)
+      throw new WireError(
+        "no_text_decoder",
+        "bytes need a text decoder: { utf8: new TextDecoder() }",
+      );
+    return utf8.decode(bytes, { stream: true });
+  }
+
+  #readEvents(out: Input[]): void {
+    if (this.#events.length === 0) return;
+    for (const event of this.#events) {
+      if (!event.terminated) this.#options.repairs.add("last_event_unterminated", event.data);
+      this.#reader.event(event, out);
+    }
+    empty(this.#events);
+  }
+
+  #keepJson(text: string): void {
+    const limit = this.#options.maxLength ?? defaultMaxLength;
+    if (text.length > limit) {
+      this.#state = { reading: "json", text: "" };
+      throw new WireError("event_too_large", `the reply has more than ${limit} characters`);
+    }
+    this.#state = { reading: "json", text };
+  }
+
+  #readJson(text: string, out: Input[]): void {
+    const parsed = parseJson(text);
+    // Google's compatible endpoint wraps its errors in an array.
+    const reply = Array.isArray(parsed) ? parsed[0] : parsed;
+    if (!isObject(reply)) {
+      this.#options.repairs.add("event_not_json", text);
+      return;
+    }
+    if (this.#options.expect !== "whole") this.#options.repairs.add("whole_reply_for_stream", "");
+    this.#reader.whole(reply, out);
+  }
+}

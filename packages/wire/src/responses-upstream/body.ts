@@ -1,0 +1,34 @@
+import { isObject, nonEmptyString, parseJson, type JsonObject } from "../json.ts";
+import { ReplyBody, type ReplyBodyOptions } from "../reply-body.ts";
+
+/** An event of a Responses upstream, as it came: only its `type` is sure. */
+export type ResponsesInput = JsonObject & { type: string };
+
+/** The body of a Responses upstream's reply. A whole reply comes out as its terminal event. */
+export class ResponsesBody extends ReplyBody<ResponsesInput> {
+  constructor(options: ReplyBodyOptions) {
+    super(options, {
+      event({ data, event }, out) {
+        const text = data.trim();
+        if (text === "" || text === "[DONE]" || text === "DONE") return;
+        const value = parseJson(text);
+        if (!isObject(value)) return options.repairs.add("event_not_json", text);
+        // Some servers name the event in the event line only.
+        const type = nonEmptyString(value["type"]) ?? event;
+        out.push({ ...value, type: type ?? (value["error"] === undefined ? "unknown" : "error") });
+      },
+      whole: (reply, out) => void out.push(eventOfWholeReply(reply)),
+    });
+  }
+}
+
+/** A whole reply as the terminal event that says the same. */
+export function eventOfWholeReply(reply: JsonObject): ResponsesInput {
+  const status = nonEmptyString(reply["status"]);
+  if (!Array.isArray(reply["output"]) && status === undefined) {
+    const said = nonEmptyString(reply["message"]) ?? nonEmptyString(reply["detail"]);
+    const error = reply["error"] ?? (said === undefined ? reply : { ...reply, message: said });
+    return { type: "error", error };
+  }
+  return { type: `response.${status ?? "completed"}`, response: reply };
+}

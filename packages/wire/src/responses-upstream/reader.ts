@@ -1,0 +1,412 @@
+import type { Piece } from "../chat-upstream/choice.ts";
+import { isObject, nonEmptyString, parseJson, type JsonObject, type JsonValue } from "../json.ts";
+import { stronger, type Finish } from "../mapping/finish.ts";
+import { upstreamFailure } from "../mapping/upstream-error.ts";
+import type { RepairCode, Repairs } from "../repairs.ts";
+import type { AssembledCall } from "../tools/assembler.ts";
+import type { ResponsesInput } from "./body.ts";
+
+/** What a response said, in order; beside what a Chat choice can say, pictures and reasoning under seal. */
+export type ResponsePiece =
+  | Piece
+  | { type: "image"; url: string }
+  | { type: "reasoning.encrypted"; id: string | undefined; data: string };
+
+export interface ResponseReaderOptions {
+  repairs: Repairs;
+  /** The tools that were offered; a custom call of another name was run by the upstream itself (xAI's x_search). */
+  toolNames: ReadonlySet<string>;
+  newId: (prefix: string) => string;
+}
+
+/** An item on its way. Items are known by their output_index: some servers change an item's id between events. */
+interface PassingItem {
+  call: AssembledCall | undefined;
+  /** What has gone out of each of its texts, by kind and index. */
+  sent: Map<string, string>;
+  done: boolean;
+}
+
+/** Reads a Responses upstream's events: the inbound normaliser of that wire, as `ChoiceReader` is of the other. */
+export class ResponseReader {
+  /** The response's own fields, as far as they are known. */
+  response: JsonObject = {};
+  usage: JsonObject | undefined;
+  readonly #options: ResponseReaderOptions;
+  readonly #items = new Map<number, PassingItem>();
+  readonly #indexById = new Map<string, number>();
+  readonly #callIds = new Set<string>();
+  #finish: Finish | undefined;
+  #callCount = 0;
+
+  constructor(options: ResponseReaderOptions) {
+    this.#options = options;
+  }
+
+  get finish(): Finish | undefined {
+    return this.#finish;
+  }
+
+  fail(code: string, message: string): void {
+    this.#finish = stronger(this.#finish, { kind: "failed", code, message });
+  }
+
+  read(event: ResponsesInput, out: ResponsePiece[]): void {
+    switch (event.type) {
+      case "response.output_item.added":
+        return this.#added(event, out);
+      case "response.output_item.done":
+        return this.#done(indexOf(event), objectOf(event["item"]), out);
+      case "response.output_text.delta":
+        return this.#delta(event, `text ${partOf(event)}`, out, (text) => ({
+          type: "text",
+          text,
+          logprobs: listOf(event["logprobs"]),
+        }));
+      case "response.output_text.done":
+        return this.#rest(
+          itemAt(this.#items, event),
+          `text ${partOf(event)}`,
+          event["text"],
+          out,
+          textPiece,
+        );
+      case "response.output_text.annotation.added":
+        return void out.push({
+          type: "annotation",
+          annotation: chatAnnotation(event["annotation"]),
+        });
+      case "response.refusal.delta":
+        return this.#delta(event, `refusal ${partOf(event)}`, out, refusalPiece);
+      case "response.refusal.done":
+        return this.#rest(
+          itemAt(this.#items, event),
+          `refusal ${partOf(event)}`,
+          event["refusal"],
+          out,
+          refusalPiece,
+        );
+      case "response.reasoning_summary_text.delta":
+        return this.#summary(event, event["delta"], out);
+      case "response.reasoning_summary_text.done":
+        return this.#rest(
+          itemAt(this.#items, event),
+          `summary ${summaryOf(event)}`,
+          event["text"],
+          out,
+          reasoningPiece,
+        );
+      case "response.reasoning_text.delta":
+        return this.#delta(event, `reasoning ${partOf(event)}`, out, reasoningPiece);
+      case "response.reasoning_text.done":
+        return this.#rest(
+          itemAt(this.#items, event),
+          `reasoning ${partOf(event)}`,
+          event["text"],
+          out,
+          reasoningPiece,
+        );
+      case "response.function_call_arguments.delta":
+      case "response.custom_tool_call_input.delta":
+        return this.#callDelta(itemAt(this.#items, event), event["delta"], out);
+      case "response.function_call_arguments.done":
+        return this.#callRest(itemAt(this.#items, event), event["arguments"], out);
+      case "response.custom_tool_call_input.done":
+        return this.#callRest(itemAt(this.#items, event), event["input"], out);
+      case "response.audio.delta":
+        return this.#audio(event["delta"], undefined, out);
+      case "response.audio.transcript.delta":
+        return this.#audio(undefined, event["delta"], out);
+      case "response.created":
+      case "response.in_progress":
+      case "response.queued":
+        this.response = objectOf(event["response"]);
+        return;
+      case "response.completed":
+      case "response.incomplete":
+      case "response.failed":
+      case "response.cancelled":
+        return this.#terminal(event, out);
+      case "error":
+        return this.#error(event["error"] ?? event);
+      default: // what servers do by themselves, and what we do not know yet
+    }
+  }
+
+  /** What is still owed when the stream has ended: calls that never came to their end. */
+  end(out: ResponsePiece[]): void {
+    for (const item of this.#items.values())
+      if (item.call !== undefined && !item.done) this.#closeCall(item, item.call, false, out);
+  }
+
+  #added(event: JsonObject, out: ResponsePiece[]): void {
+    const item = objectOf(event["item"]);
+    const id = nonEmptyString(item["id"]);
+    if (id !== undefined) this.#indexById.set(id, indexOf(event));
+    this.#openCall(itemAt(this.#items, event), item, out);
+  }
+
+  #openCall(passing: PassingItem, item: JsonObject, out: ResponsePiece[]): void {
+    const type = item["type"];
+    if (passing.call !== undefined || passing.done) return;
+    if (type !== "function_call" && type !== "custom_tool_call") return;
+    const name = nonEmptyString(item["name"]);
+    if (name === undefined) return;
+    const { toolNames } = this.#options;
+    if (type === "custom_tool_call" && toolNames.size > 0 && !toolNames.has(name)) {
+      passing.done = true;
+      return this.#repair("item_skipped", `${type} ${name}: run by the upstream`);
+    }
+    passing.call = {
+      index: this.#callCount,
+      id: this.#callId(item["call_id"]),
+      name,
+      kind: type === "custom_tool_call" ? "custom" : "function",
+    };
+    this.#callCount += 1;
+    out.push({ type: "call.opened", call: passing.call });
+  }
+
+  #callId(given: JsonValue | undefined): string {
+    const id = nonEmptyString(given);
+    const usable = id !== undefined && !this.#callIds.has(id);
+    if (!usable) this.#repair("call_id_minted", id ?? "");
+    const final = usable ? id : this.#options.newId("call");
+    this.#callIds.add(final);
+    return final;
+  }
+
+  #callDelta(passing: PassingItem, delta: JsonValue | undefined, out: ResponsePiece[]): void {
+    const text = nonEmptyString(delta);
+    if (text === undefined || passing.call === undefined || passing.done) return;
+    passing.sent.set("call", (passing.sent.get("call") ?? "") + text);
+    out.push({ type: "call.arguments", call: passing.call, delta: text });
+  }
+
+  #callRest(passing: PassingItem, final: JsonValue | undefined, out: ResponsePiece[]): void {
+    const { call } = passing;
+    if (call === undefined || passing.done) return;
+    this.#rest(passing, "call", final, out, (delta) => ({ type: "call.arguments", call, delta }));
+  }
+
+  #delta(
+    event: JsonObject,
+    key: string,
+    out: ResponsePiece[],
+    piece: (text: string) => ResponsePiece,
+  ): void {
+    const text = nonEmptyString(event["delta"]);
+    if (text === undefined) return;
+    const passing = itemAt(this.#items, event);
+    passing.sent.set(key, (passing.sent.get(key) ?? "") + text);
+    out.push(piece(text));
+  }
+
+  /** Parts of a summary are paragraphs. */
+  #summary(event: JsonObject, delta: JsonValue | undefined, out: ResponsePiece[]): void {
+    const key = `summary ${summaryOf(event)}`;
+    const passing = itemAt(this.#items, event);
+    if (nonEmptyString(delta) === undefined) return;
+    if (!passing.sent.has(key) && summaryOf(event) > 0) out.push(reasoningPiece("\n\n"));
+    this.#delta(event, key, out, reasoningPiece);
+  }
+
+  /** The end of a text: what its deltas left out goes out now; what they said otherwise cannot be unsaid. */
+  #rest(
+    passing: PassingItem,
+    key: string,
+    final: JsonValue | undefined,
+    out: ResponsePiece[],
+    piece: (text: string) => ResponsePiece,
+  ): void {
+    if (typeof final !== "string") return;
+    const sent = passing.sent.get(key) ?? "";
+    if (final === sent) return;
+    if (!final.startsWith(sent)) return this.#repair("deltas_differ", final);
+    passing.sent.set(key, final);
+    out.push(piece(final.slice(sent.length)));
+  }
+
+  #audio(
+    data: JsonValue | undefined,
+    transcript: JsonValue | undefined,
+    out: ResponsePiece[],
+  ): void {
+    out.push({
+      type: "audio",
+      data: nonEmptyString(data) ?? "",
+      transcript: nonEmptyString(transcript) ?? "",
+    });
+  }
+
+  #done(index: number, item: JsonObject, out: ResponsePiece[]): void {
+    const passing = itemAtIndex(this.#items, index);
+    if (passing.done) return;
+    switch (item["type"]) {
+      case "message":
+        this.#messageRest(passing, item, out);
+        break;
+      case "reasoning":
+        this.#reasoningRest(passing, item, out);
+        break;
+      case "function_call":
+      case "custom_tool_call":
+        this.#openCall(passing, item, out);
+        if (passing.call === undefined) break;
+        this.#callRest(passing, item["arguments"] ?? item["input"], out);
+        this.#closeCall(passing, passing.call, item["status"] !== "incomplete", out);
+        break;
+      case "image_generation_call": {
+        const data = nonEmptyString(item["result"]);
+        const format = nonEmptyString(item["output_format"]) ?? "png";
+        if (data !== undefined)
+          out.push({ type: "image", url: `data:image/${format};base64,${data}` });
+        break;
+      }
+      default: {
+        const type = nonEmptyString(item["type"]);
+        // Chat has no form for what a client of the other wire would run (a shell, a patch), nor for a server's own.
+        if (type?.endsWith("_call")) this.#repair("item_skipped", type);
+      }
+    }
+    passing.done = true;
+  }
+
+  #messageRest(passing: PassingItem, item: JsonObject, out: ResponsePiece[]): void {
+    listOf(item["content"]).forEach((part, index) => {
+      if (!isObject(part)) return;
+      this.#rest(passing, `text ${index}`, part["text"], out, textPiece);
+      this.#rest(passing, `refusal ${index}`, part["refusal"], out, refusalPiece);
+    });
+  }
+
+  #reasoningRest(passing: PassingItem, item: JsonObject, out: ResponsePiece[]): void {
+    const raw = [...passing.sent.keys()].some((key) => key.startsWith("reasoning"));
+    const summary = listOf(item["summary"]);
+    const content = listOf(item["content"]);
+    // Where there are both, the summary says again what the raw text said.
+    const source = raw || summary.length === 0 ? content : summary;
+    const kind = source === content ? "reasoning" : "summary";
+    source.forEach((part, index) => {
+      if (!isObject(part)) return;
+      const key = `${kind} ${index}`;
+      if (index > 0 && kind === "summary" && !passing.sent.has(key))
+        out.push(reasoningPiece("\n\n"));
+      this.#rest(passing, key, part["text"], out, reasoningPiece);
+    });
+    const data = nonEmptyString(item["encrypted_content"]);
+    if (data !== undefined)
+      out.push({ type: "reasoning.encrypted", id: nonEmptyString(item["id"]), data });
+  }
+
+  #closeCall(
+    passing: PassingItem,
+    call: AssembledCall,
+    finished: boolean,
+    out: ResponsePiece[],
+  ): void {
+    let text = passing.sent.get("call") ?? "";
+    if (call.kind === "function" && finished && text.trim() === "") {
+      text = "{}";
+      this.#repair("arguments_blank", call.name);
+      out.push({ type: "call.arguments", call, delta: text });
+    }
+    const whole = finished && (call.kind === "custom" || parseJson(text) !== undefined);
+    if (finished && !whole) this.#repair("arguments_not_whole", text);
+    passing.done = true;
+    out.push({ type: "call.closed", call, arguments: text, whole, received: text, cut: !finished });
+  }
+
+  #terminal(event: ResponsesInput, out: ResponsePiece[]): void {
+    this.response = { ...this.response, ...objectOf(event["response"]) };
+    this.#terminalItems(listOf(this.response["output"]).filter(isObject), out);
+    if (isObject(this.response["usage"])) this.usage = this.response["usage"];
+    this.#finish = stronger(this.#finish, this.#finishOf(event.type));
+  }
+
+  /** What came in no event of its own: a whole reply, or a server that sends items only here. */
+  #terminalItems(output: JsonObject[], out: ResponsePiece[]): void {
+    const streamed = [...this.#items.values()].filter((item) => item.done).length;
+    if (streamed >= output.length) return; // the same items again, perhaps under other ids and indexes
+    output.forEach((item, position) => {
+      const known = this.#indexById.get(nonEmptyString(item["id"]) ?? "");
+      this.#done(known ?? position, item, out);
+    });
+  }
+
+  #finishOf(type: string): Finish {
+    switch (type) {
+      case "response.failed":
+      case "response.cancelled": {
+        const told = this.response["error"] ?? "the upstream failed and did not say why";
+        return { kind: "failed", ...upstreamFailure(told) };
+      }
+      case "response.incomplete": {
+        const reason = objectOf(this.response["incomplete_details"])["reason"];
+        return { kind: reason === "content_filter" ? "content_filter" : "length" };
+      }
+      default:
+        return { kind: this.#callCount > 0 ? "tool_calls" : "stop" };
+    }
+  }
+
+  /** `response.failed` follows with the same words, or nothing does. */
+  #error(error: JsonValue): void {
+    this.#finish ??= { kind: "failed", ...upstreamFailure(error) };
+  }
+
+  #repair(code: RepairCode, detail: string): void {
+    this.#options.repairs.add(code, detail);
+  }
+}
+
+function textPiece(text: string): ResponsePiece {
+  return { type: "text", text, logprobs: [] };
+}
+
+function refusalPiece(text: string): ResponsePiece {
+  return { type: "refusal", text };
+}
+
+function reasoningPiece(text: string): ResponsePiece {
+  return { type: "reasoning", text, inContent: false };
+}
+
+function itemAt(items: Map<number, PassingItem>, event: JsonObject): PassingItem {
+  return itemAtIndex(items, indexOf(event));
+}
+
+function itemAtIndex(items: Map<number, PassingItem>, index: number): PassingItem {
+  let item = items.get(index);
+  if (item === undefined) {
+    item = { call: undefined, sent: new Map(), done: false };
+    items.set(index, item);
+  }
+  return item;
+}
+
+function indexOf(event: JsonObject): number {
+  return typeof event["output_index"] === "number" ? event["output_index"] : 0;
+}
+
+function partOf(event: JsonObject): number {
+  return typeof event["content_index"] === "number" ? event["content_index"] : 0;
+}
+
+function summaryOf(event: JsonObject): number {
+  return typeof event["summary_index"] === "number" ? event["summary_index"] : 0;
+}
+
+function objectOf(value: JsonValue | undefined): JsonObject {
+  return isObject(value) ? value : {};
+}
+
+function listOf(value: JsonValue | undefined): JsonValue[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** Responses has flat what Chat nests: `{type, url_citation: {url, title, …}}`. */
+function chatAnnotation(annotation: JsonValue | undefined): JsonObject {
+  const { type, ...rest } = objectOf(annotation);
+  return type === "url_citation" ? { type, url_citation: rest } : { ...objectOf(annotation) };
+}

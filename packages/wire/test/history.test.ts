@@ -1,0 +1,142 @@
+import { mendHistory, refusesHistory, Repairs, type InputItem } from "@deltawire/wire";
+import { expect, test } from "vitest";
+
+function mend(input: object[], stored = false, withIds = true): object[] {
+  let count = 0;
+  return mendHistory(input as InputItem[], {
+    stored,
+    repairs: new Repairs(),
+    ...(withIds ? { newId: (prefix: string) => `${prefix}_new${(count += 1)}` } : {}),
+  });
+}
+
+/** An upstream with OpenAI's memory: it knows which item belonged to which reasoning, and has lost old reasoning. */
+function refusal(input: object[], belonged: Record<string, string>): string | undefined {
+  const items = input as { id?: string; type: string; encrypted_content?: string | null }[];
+  for (const [at, item] of items.entries()) {
+    if (item.type === "reasoning" && !item.encrypted_content)
+      return `Item with id '${item.id}' not found.`;
+    const needs = belonged[item.id ?? ""];
+    if (needs !== undefined && items[at - 1]?.id !== needs)
+      return `Item '${item.id}' of type '${item.type}' was provided without its required 'reasoning' item: '${needs}'.`;
+  }
+  return undefined;
+}
+
+const user = (text: string) => ({ type: "message", role: "user", content: text });
+const answer = (id: string) => ({
+  type: "message",
+  role: "assistant",
+  id,
+  content: [{ type: "output_text", text: "…" }],
+});
+const call = (id: string) => ({
+  type: "function_call",
+  id,
+  call_id: `call_${id}`,
+  name: "f",
+  arguments: "{}",
+});
+const result = (id: string) => ({
+  type: "function_call_output",
+  call_id: `call_${id}`,
+  output: "ok",
+});
+const thought = (id: string, more: object = {}) => ({
+  type: "reasoning",
+  id,
+  summary: [],
+  ...more,
+});
+
+test("reasoning of an earlier turn that the upstream has lost is dropped, and its message gets another id", () => {
+  const input = [
+    user("What tools?"),
+    thought("rs_1", { encrypted_content: null }),
+    answer("msg_1"),
+    user("And the time?"),
+  ];
+  const belonged = { msg_1: "rs_1" };
+  expect(refusal(input, belonged)).toBe("Item with id 'rs_1' not found.");
+  expect(refusal(mend(input), belonged)).toBeUndefined();
+  expect(mend(input)).toEqual([user("What tools?"), answer("msg_new1"), user("And the time?")]);
+});
+
+test("a message whose reasoning the client has dropped gets another id", () => {
+  const input = [user("What tools?"), answer("msg_1"), user("And the time?")];
+  const belonged = { msg_1: "rs_1" };
+  expect(refusal(input, belonged)).toContain("without its required 'reasoning' item");
+  expect(refusal(mend(input), belonged)).toBeUndefined();
+  expect(mend(input, false, false)).toEqual(
+    [user("What tools?"), { ...answer("x"), id: undefined }, user("And the time?")].map(
+      (item) => JSON.parse(JSON.stringify(item)) as object,
+    ),
+  );
+});
+
+test("the same for calls", () => {
+  const input = [user("w?"), thought("rs_1"), call("fc_1"), result("fc_1"), user("go on")];
+  expect(mend(input)).toEqual([
+    user("w?"),
+    { ...call("fc_1"), id: "fc_new1" },
+    result("fc_1"),
+    user("go on"),
+  ]);
+});
+
+test("sealed reasoning stays next to what it belongs to, in every turn", () => {
+  const sealed = thought("rs_1", { encrypted_content: "ENC" });
+  const input = [
+    user("a"),
+    sealed,
+    answer("msg_1"),
+    user("b"),
+    { ...sealed, id: "rs_2" },
+    call("fc_1"),
+    call("fc_2"),
+    result("fc_1"),
+    result("fc_2"),
+  ];
+  expect(mend(input)).toEqual(input);
+});
+
+test("in the current turn of a stored history, reasoning stays as it is", () => {
+  const input = [user("a"), thought("rs_1"), call("fc_1"), result("fc_1")];
+  expect(mend(input, true)).toEqual(input);
+  expect(mend(input, false)).toEqual([
+    user("a"),
+    { ...call("fc_1"), id: "fc_new1" },
+    result("fc_1"),
+  ]);
+});
+
+test("reasoning that nothing follows goes", () => {
+  const sealed = thought("rs_1", { encrypted_content: "ENC" });
+  expect(mend([user("a"), sealed])).toEqual([user("a")]);
+  expect(mend([user("a"), sealed, user("b")])).toEqual([user("a"), user("b")]);
+  expect(mend([user("a"), call("fc_1"), sealed, result("fc_1")], true)).toEqual([
+    user("a"),
+    call("fc_1"),
+    result("fc_1"),
+  ]);
+});
+
+test("what needs no mending is the same, item by item", () => {
+  const input = [user("a"), answer("msg_1"), call("fc_1"), result("fc_1")] as InputItem[];
+  const mended = mendHistory(input, { stored: false, repairs: new Repairs() });
+  mended.forEach((item, at) => expect(item).toBe(input[at]));
+});
+
+test.each([
+  ["Item with id 'rs_1' not found.", true],
+  ["Item with id 'rs_1' not found. Items are not persisted when `store` is set to false.", true],
+  [
+    "Item 'msg_1' of type 'message' was provided without its required 'reasoning' item: 'rs_1'.",
+    true,
+  ],
+  ["Item 'rs_1' of type 'reasoning' was provided without its required following item.", true],
+  ["Invalid API key", false],
+])("%s", (message, refused) => {
+  expect(refusesHistory({ error: { message } })).toBe(refused);
+  expect(refusesHistory(message)).toBe(refused);
+});
