@@ -18,10 +18,8 @@ const translator = connect(
 );
 
 const stream = new URL("wrong-finish-reason.sse", import.meta.url);
-console.log(
-  "Deltawire has no gateway yet. This is a demonstration of its library, on one recorded",
-);
-console.log('field: a Chat upstream calls a tool and then says finish_reason "stop".\n');
+console.log("Deltawire has no gateway yet. This shows its library at work on a quirk of a real");
+console.log('provider: a Chat upstream that calls a tool and then says finish_reason "stop".\n');
 console.log("What a Responses client gets:\n");
 
 const events: ResponseEvent[] = [];
@@ -38,7 +36,9 @@ console.log("\nNext: npm test, or README.md.");
 function describe(event: ResponseEvent): string {
   const name = event.type.padEnd(38);
   if ("delta" in event) return `${name} ${JSON.stringify(event.delta)}`;
-  if (event.type === "response.output_item.done" && event.item.type === "function_call")
-    return `${name} ${event.item.name}(${event.item.arguments}), to be run now, once`;
-  return name.trimEnd();
+  if (event.type !== "response.output_item.done" || event.item.type !== "function_call")
+    return name.trimEnd();
+  const { item } = event;
+  const run = item.status === "completed" ? "whole: to be run now, once" : "cut: never to be run";
+  return `${name} ${item.name}(${item.arguments}), ${run}`;
 }

@@ -236,7 +236,12 @@ function run(command, args, options) {
     };
     const signals = ["SIGINT", "SIGTERM", "SIGHUP"];
     for (const signal of signals) process.on(signal, forward);
+    // A signal to npm alone reaches its shell, which dies and tells nobody: the work must not outlive it.
+    const parent = process.ppid;
+    const orphaned = setInterval(() => process.ppid !== parent && forward("SIGTERM"), 300);
+    orphaned.unref();
     const settle = (done, value) => {
+      clearInterval(orphaned);
       for (const signal of signals) process.removeListener(signal, forward);
       done(value);
     };

@@ -1,8 +1,7 @@
 // `npm test`: every check of the repository. The last line says how many passed and failed; a
 // check counts as one, each test of vitest counts by itself.
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 
@@ -55,16 +54,12 @@ async function check(tool: string, ...args: string[]): Promise<Outcome> {
 }
 
 async function vitest(): Promise<Outcome> {
-  const folder = await mkdtemp(join(tmpdir(), "deltawire-test-"));
-  const file = join(folder, "report.json");
-  try {
-    const args = ["run", "--reporter=default", "--reporter=json", `--outputFile.json=${file}`];
-    const { code, output } = await launch("vitest", ...args);
-    const report = await readFile(file, "utf8").catch(() => undefined);
-    return countTests(report, code, output);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  const file = join(import.meta.dirname, "..", "artifacts", `vitest-${process.pid}.json`);
+  const args = ["run", "--reporter=default", "--reporter=json", `--outputFile.json=${file}`];
+  const { code, output } = await launch("vitest", ...args);
+  const report = await readFile(file, "utf8").catch(() => undefined);
+  await rm(file, { force: true });
+  return countTests(report, code, output);
 }
 
 function countTests(report: string | undefined, code: number | null, output: string): Outcome {

@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -38,6 +38,25 @@ describe("an example in the docs runs and prints what the docs say", () => {
     expect(code, stderr).toBe(0);
     expect(stdout).toBe(expected ?? stdout);
   });
+});
+
+test("every example in the docs is good strict TypeScript", () => {
+  const files = runnable.map(({ path, line, text }) => {
+    const file = `types-${path.replaceAll("/", "-")}-${line}.ts`;
+    writeFileSync(join(folder, file), text);
+    return file;
+  });
+  const settings = {
+    extends: join(root, "tsconfig.check.json"),
+    compilerOptions: { composite: false, tsBuildInfoFile: null },
+    include: files,
+    references: [],
+  };
+  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(settings));
+  const launcher = join(root, "scripts", "launch.cjs");
+  const args = [launcher, "tsc", "-p", "tsconfig.json", "--pretty", "false"];
+  const { stdout, stderr } = spawnSync(process.execPath, args, { cwd: folder, encoding: "utf8" });
+  expect(stdout + stderr).toBe("");
 });
 
 test("every npm command in the docs exists", () => {

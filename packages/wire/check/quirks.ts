@@ -3,54 +3,46 @@
  * Plays the stream and nonstream cases of a quirk catalogue through the library, with the generic profile. Names what
  * failed; the last line counts.
  */
-import { existsSync, readFileSync } from "node:fs";
-import { resolve } from "node:path";
+import { messageOf, pathArgument, readJsonFile, report } from "./command-line.ts";
 import { quirkFaults, type Quirk } from "./quirk.ts";
 
-const file = resolve(process.argv[2] ?? "../shared/quirks/quirks.json");
-if (!existsSync(file)) {
-  console.error(`No quirks: ${file} does not exist.`);
-  console.error('Usage: npm run quirks -- FILE.json   (an object with a list "quirks")');
-  process.exit(2);
-}
-const { quirks } = JSON.parse(readFileSync(file, "utf8")) as { quirks?: Quirk[] };
-if (!Array.isArray(quirks)) {
-  console.error(`${file}: expected an object with a list "quirks".`);
-  process.exit(2);
-}
+const file = pathArgument("../shared/quirks/quirks.json");
+const { quirks } = readJsonFile<{ quirks: Quirk[] }>(
+  file,
+  "quirks",
+  "npm run quirks -- FILE.json   (a catalogue, see docs/wire.md)",
+);
 
 let passed = 0;
 let failed = 0;
-const left: Quirk[] = [];
+let left = 0;
 for (const quirk of quirks) {
   const played = quirk.class === "stream" || quirk.class === "nonstream";
   if (!played || quirk.optional === true) {
-    left.push(quirk);
+    left += 1;
     continue;
   }
   const faults = faultsOf(quirk);
-  if (faults.length === 0) passed += 1;
-  else {
-    failed += 1;
-    console.log(`FAILED ${quirk.id}: ${quirk.title}`);
-    for (const fault of faults) console.log(`  ${fault}`);
+  if (faults.length === 0) {
+    passed += 1;
+    continue;
   }
+  failed += 1;
+  console.log(`FAILED ${quirk.id}: ${quirk.title}`);
+  for (const fault of faults) console.log(`  ${fault}`);
 }
-if (left.length > 0)
-  console.log(
-    `Not played: ${left.length} cases that are optional or of another class than stream and nonstream.`,
-  );
+if (left > 0)
+  console.log(`Not played: ${left} cases, optional or of another class than stream and nonstream.`);
 if (passed + failed === 0) {
   console.log(`Nothing was played: ${file} has no case of these classes.`);
   failed = 1;
 }
-console.log(`${passed} passed, ${failed} failed`);
-process.exitCode = failed === 0 ? 0 : 1;
+report(passed, failed);
 
 function faultsOf(quirk: Quirk): string[] {
   try {
     return quirkFaults(quirk);
   } catch (error) {
-    return [error instanceof Error ? (error.stack ?? error.message) : String(error)];
+    return [messageOf(error)];
   }
 }

@@ -9,7 +9,7 @@ import { saidOnChat, saidOnResponses, type Said, type SaidCall } from "./said.ts
 export interface RecordingEntry {
   file: string;
   kind: string;
-  quirks: string[];
+  quirks?: string[];
   done_sent?: boolean;
   net_chunks?: number[];
   expected: Record<string, unknown>;
@@ -59,11 +59,16 @@ const knownFields = new Set([
   "choices",
 ]);
 
+const requiredFields = ["text", "reasoning", "tool_calls", "finish_reason", "usage"];
+
 /** Plays one recording in every way and answers what came out wrong, in words. */
 export function recordingFaults(entry: RecordingEntry, bytes: Uint8Array): string[] {
+  if (typeof entry.expected !== "object") return ["expected: missing"];
   if (entry.kind === "responses-stream") return responsesRecordingFaults(entry.expected, bytes);
   const unknown = Object.keys(entry.expected).filter((field) => !knownFields.has(field));
   if (unknown.length > 0) return [`expected.${unknown.join(", expected.")}: unknown to this check`];
+  const missing = requiredFields.filter((field) => !(field in entry.expected));
+  if (missing.length > 0) return [`expected.${missing.join(", expected.")}: missing`];
   const recorded = entry.expected as unknown as Recorded;
   switch (entry.kind) {
     case "chat-stream": {
@@ -93,7 +98,7 @@ function playedFaults(
   const add = (where: string, found: string[]) => {
     for (const fault of found) faults.push(`${where}: ${fault}`);
   };
-  const ends = entry.done_sent !== false || !entry.quirks.includes("no_done");
+  const ends = entry.done_sent !== false || !hasNoSentinel(entry);
   let first: unknown;
   for (const [how, reads] of plays) {
     const responses = playToResponses(reads, { expect });
@@ -118,9 +123,13 @@ function playedFaults(
   return faults;
 }
 
+function hasNoSentinel(entry: RecordingEntry): boolean {
+  return entry.quirks?.includes("no_done") ?? false;
+}
+
 /** Where the recorder lost the sentinel, it is put back (the folder's README). */
 function withSentinel(entry: RecordingEntry, bytes: Uint8Array): Uint8Array {
-  if (entry.done_sent !== false || entry.quirks.includes("no_done")) return bytes;
+  if (entry.done_sent !== false || hasNoSentinel(entry)) return bytes;
   return new Uint8Array([...bytes, ...new TextEncoder().encode("\n\ndata: [DONE]\n\n")]);
 }
 

@@ -3,51 +3,43 @@
  * Plays every recording of a folder with an `index.json` through the library and compares what comes out with what the
  * index says was sent. Names what failed; the last line counts.
  */
-import { existsSync, readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { messageOf, pathArgument, readJsonFile, report } from "./command-line.ts";
 import { recordingFaults, type RecordingEntry } from "./recording.ts";
 
-const folder = resolve(process.argv[2] ?? "../shared/fixtures");
+const faultsShown = 8;
+const folder = pathArgument("../shared/fixtures");
 const index = join(folder, "index.json");
-if (!existsSync(index)) {
-  console.error(`No recordings: ${index} does not exist.`);
-  console.error(
-    "Usage: npm run recordings -- FOLDER   (a folder with index.json and the files it lists)",
-  );
-  process.exit(2);
-}
+const { files } = readJsonFile<{ files: RecordingEntry[] }>(
+  index,
+  "files",
+  "npm run recordings -- FOLDER   (with an index.json, see docs/wire.md)",
+);
 
-const entries = readIndex(index);
 let passed = 0;
 let failed = 0;
-for (const entry of entries) {
+for (const entry of files) {
   const faults = faultsOf(entry);
-  if (faults.length === 0) passed += 1;
-  else {
-    failed += 1;
-    console.log(`FAILED ${entry.file}`);
-    for (const fault of faults.slice(0, 8)) console.log(`  ${fault}`);
-    if (faults.length > 8) console.log(`  … and ${faults.length - 8} more`);
+  if (faults.length === 0) {
+    passed += 1;
+    continue;
   }
+  failed += 1;
+  console.log(`FAILED ${entry.file}`);
+  for (const fault of faults.slice(0, faultsShown)) console.log(`  ${fault}`);
+  if (faults.length > faultsShown) console.log(`  … and ${faults.length - faultsShown} more`);
 }
-if (passed + failed === 0) {
+if (files.length === 0) {
   console.log(`Nothing was played: ${index} lists no recording.`);
   failed = 1;
 }
-console.log(`${passed} passed, ${failed} failed`);
-process.exitCode = failed === 0 ? 0 : 1;
-
-function readIndex(path: string): RecordingEntry[] {
-  const parsed = JSON.parse(readFileSync(path, "utf8")) as { files?: RecordingEntry[] };
-  if (Array.isArray(parsed.files)) return parsed.files;
-  console.error(`${path}: expected an object with a list "files".`);
-  return process.exit(2);
-}
+report(passed, failed);
 
 function faultsOf(entry: RecordingEntry): string[] {
   try {
     return recordingFaults(entry, readFileSync(join(folder, entry.file)));
   } catch (error) {
-    return [error instanceof Error ? (error.stack ?? error.message) : String(error)];
+    return [messageOf(error)];
   }
 }

@@ -18,6 +18,7 @@ export type RepairCode =
   | "content_not_text"
   | "reasoning_tags_split"
   | "reasoning_repeated"
+  | "carry_lost"
   // tool calls
   | "call_id_minted"
   | "call_id_changed"
@@ -25,7 +26,7 @@ export type RepairCode =
   | "call_name_ignored"
   | "call_without_name"
   | "call_index_ignored"
-  | "call_repeated"
+  | "call_withheld"
   | "legacy_function_call"
   | "arguments_blank"
   | "arguments_cumulative"

@@ -10,7 +10,7 @@ export interface ReplyBodyOptions {
   utf8?: Utf8Decoder;
   /** What was asked for. Whatever comes is read; coming as the other is counted as a repair. */
   expect?: "stream" | "whole";
-  /** How many characters one event, or a whole reply, may have. */
+  /** How many characters one event, or a whole reply, may have; past it `push` throws, and nothing more is read. */
   maxLength?: number;
 }
 
@@ -18,14 +18,21 @@ export interface ReplyBodyOptions {
 export interface ReplyReader<Input> {
   event(event: SseEvent, out: Input[]): void;
   whole(reply: JsonObject, out: Input[]): void;
+  /** A body that is no reply at all: a proxy's page, half a JSON object. */
+  error(error: { message: string }, out: Input[]): void;
 }
 
 const defaultMaxLength = 32 * 1024 * 1024;
 
+/** How much of a body that cannot be read is quoted. */
+const quotedLength = 300;
+
 type State =
   | { reading: "blanks" }
-  | { reading: "events"; decoder: SseDecoder }
-  | { reading: "json"; text: string };
+  /** `opening`: how the body begins, until an event shows that it is one. */
+  | { reading: "events"; decoder: SseDecoder; opening: string | undefined }
+  | { reading: "json"; text: string }
+  | { reading: "nothing" };
 
 /**
  * The body of an upstream's reply: a stream of events, or one JSON object, whichever was asked for and whatever the
@@ -47,6 +54,7 @@ export class ReplyBody<Input> implements StreamMachine<string | Uint8Array, Inpu
       this.#state.decoder.push(chunk, this.#events);
       return this.#readEvents(out);
     }
+    if (this.#state.reading === "nothing") return;
     const text = typeof chunk === "string" ? chunk : this.#decode(chunk);
     if (this.#state.reading === "json") return this.#keepJson(this.#state.text + text);
     const first = text.trimStart();
@@ -58,7 +66,7 @@ export class ReplyBody<Input> implements StreamMachine<string | Uint8Array, Inpu
       ...(utf8 === undefined ? {} : { utf8 }),
       maxEventLength: maxLength ?? defaultMaxLength,
     });
-    this.#state = { reading: "events", decoder };
+    this.#state = { reading: "events", decoder, opening: first.slice(0, quotedLength) };
     // `utf8` may hold half a character by now; as it goes on with the same one, nothing is lost.
     decoder.push(text, this.#events);
     this.#readEvents(out);
@@ -67,10 +75,13 @@ export class ReplyBody<Input> implements StreamMachine<string | Uint8Array, Inpu
   end(how: StreamEnd, out: Input[]): void {
     switch (this.#state.reading) {
       case "blanks":
+      case "nothing":
         return;
       case "events":
         this.#state.decoder.end(how, this.#events);
-        return this.#readEvents(out);
+        this.#readEvents(out);
+        if (this.#state.opening !== undefined) this.#unreadable(this.#state.opening, out);
+        return;
       case "json":
         return this.#readJson(this.#state.text, out);
       default:
@@ -89,6 +100,7 @@ export class ReplyBody<Input> implements StreamMachine<string | Uint8Array, Inpu
 
   #readEvents(out: Input[]): void {
     if (this.#events.length === 0) return;
+    if (this.#state.reading === "events") this.#state.opening = undefined;
     for (const event of this.#events) {
       if (!event.terminated) this.#options.repairs.add("last_event_unterminated", event.data);
       this.#reader.event(event, out);
@@ -99,8 +111,11 @@ export class ReplyBody<Input> implements StreamMachine<string | Uint8Array, Inpu
   #keepJson(text: string): void {
     const limit = this.#options.maxLength ?? defaultMaxLength;
     if (text.length > limit) {
-      this.#state = { reading: "json", text: "" };
-      throw new WireError("event_too_large", `the reply has more than ${limit} characters`);
+      this.#state = { reading: "nothing" };
+      throw new WireError(
+        "event_too_large",
+        `the reply has more than ${limit} characters, which is the limit`,
+      );
     }
     this.#state = { reading: "json", text };
   }
@@ -109,11 +124,16 @@ export class ReplyBody<Input> implements StreamMachine<string | Uint8Array, Inpu
     const parsed = parseJson(text);
     // Google's compatible endpoint wraps its errors in an array.
     const reply = Array.isArray(parsed) ? parsed[0] : parsed;
-    if (!isObject(reply)) {
-      this.#options.repairs.add("event_not_json", text);
-      return;
-    }
+    if (!isObject(reply)) return this.#unreadable(text, out);
     if (this.#options.expect !== "whole") this.#options.repairs.add("whole_reply_for_stream", "");
     this.#reader.whole(reply, out);
+  }
+
+  /** The words of a proxy or a broken server are all that its user has to go by. */
+  #unreadable(text: string, out: Input[]): void {
+    this.#options.repairs.add("event_not_json", text);
+    const quoted = text.length > quotedLength ? `${text.slice(0, quotedLength)}…` : text;
+    const message = `the upstream answered with neither events nor whole JSON: ${quoted.trim()}`;
+    this.#reader.error({ message }, out);
   }
 }

@@ -515,10 +515,18 @@ const framing: Quirk[] = [
     { status: "failed", error_includes: "Not Found" },
     "nonstream",
   ),
-  framed("half a JSON body", [wholeText.slice(0, 60)], { status: "failed" }, "nonstream"),
-  framed("a page instead of a reply", ["<html><body>Bad gateway</body></html>"], {
+  framed(
+    "half a JSON body",
+    [wholeText.slice(0, 60)],
+    { status: "failed", error_includes: "chat.completion" },
+    "nonstream",
+  ),
+  framed("a page instead of a reply", ["<html>Bad gateway</html>"], {
     status: "failed",
+    error_includes: "Bad gateway",
   }),
+  framed("a sentinel alone", ["data: [DONE]\n\n"], { status: "completed", chat_finish: "stop" }),
+  framed("a reply without choices", ['{"choices":[]}'], { status: "completed" }, "nonstream"),
   framed("nothing at all", [], { status: "failed" }),
 ];
 

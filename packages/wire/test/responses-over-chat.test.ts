@@ -461,6 +461,24 @@ test("tools with call items of their own come back as these", () => {
   ]);
 });
 
+test.each([
+  ["cut by the limit", [chunk({}, "length")]],
+  ["followed by an error", [{ error: { message: "boom" } }]],
+  ["broken off", []],
+])("for clients that never look at a status, a call that was %s is never done", (_how, rest) => {
+  const { events, machine } = translate(
+    [
+      chunk({ content: "Hi" }),
+      chunk(call({ index: 0, id: "call_abc", name: "get_weather", args: '{"city":"Paris"}' })),
+      ...rest,
+    ],
+    { cutCalls: "withheld" },
+  );
+  expect(types(events).filter((type) => type === "output_item.done")).toHaveLength(1);
+  expect(events.at(-1)).toMatchObject({ response: { output: [{ type: "message" }] } });
+  expect(machine.repairs.counts.get("call_withheld")).toBe(1);
+});
+
 /** A seal that can be looked into. */
 const seal = (carry: ReasoningCarry) => JSON.stringify(carry);
 
@@ -515,7 +533,9 @@ test("a thought signature of a call travels in an item of its own, and only wher
       encrypted_content: '{"calls":{"call_abc":{"google":{"thought_signature":"SIG"}}}}',
     },
   ]);
-  expect(translate(inputs).output).toHaveLength(1);
+  const { output, machine } = translate(inputs);
+  expect(output).toHaveLength(1);
+  expect(machine.repairs.counts.get("carry_lost")).toBe(1);
 });
 
 test.each<[StreamEnd, string]>([

@@ -89,6 +89,15 @@ test("an event past the limit is refused, in one line or in many, and nothing of
   expect(out).toEqual([]);
 });
 
+test("after an event past the limit nothing more comes: it would be a reply with a hole", () => {
+  const decoder = new SseDecoder({ maxEventLength: 20 });
+  const out: SseEvent[] = [];
+  expect(() => decoder.push(`data: ${"x".repeat(30)}`, out)).toThrow(WireError);
+  decoder.push("\n\ndata: [DONE]\n\n", out);
+  decoder.end("eof", out);
+  expect(out).toEqual([]);
+});
+
 test("an endless line stops at the limit with bounded memory", () => {
   const decoder = new SseDecoder({ maxEventLength: 1024 * 1024 });
   const piece = "x".repeat(64 * 1024);

@@ -82,10 +82,11 @@ export class ChatOverChat implements StreamMachine<ChatInput, ChatOutput> {
 
   push(input: ChatInput, out: ChatOutput[]): void {
     if (this.#ended) {
-      if (input !== "[DONE]") this.repairs.add("data_after_end", "");
+      if (input !== "[DONE]") this.repairs.add("data_after_end", JSON.stringify(input));
       return;
     }
     if (input === "[DONE]") {
+      if (this.#choices.size === 0 && this.#failure === undefined) this.#choiceAt(0);
       for (const { reader } of this.#choices.values()) reader.finishByRule();
       return this.#finish(out);
     }
@@ -226,9 +227,10 @@ export class ChatOverChat implements StreamMachine<ChatInput, ChatOutput> {
       Array.isArray(chunk.choices);
     const usage = chunk.usage !== undefined && chunk.usage !== null;
     if (fits && choices === undefined && !usage && chunk.error === undefined) return chunk;
-    if (!fits && this.#lastChunk === chunk) this.repairs.add("envelope_completed", "");
+    if (!fits && this.#lastChunk === chunk)
+      this.repairs.add("envelope_completed", `id ${chunk.id}`);
     const { usage: moved, error: _error, choices: own, ...rest } = chunk;
-    if (isObject(moved)) this.repairs.add("usage_moved", "");
+    if (isObject(moved)) this.repairs.add("usage_moved", JSON.stringify(moved));
     return {
       ...rest,
       id,

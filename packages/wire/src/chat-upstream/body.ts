@@ -16,13 +16,15 @@ export class ChatBody extends ReplyBody<ChatInput> {
           out.push({ error: input as JsonObject });
         else out.push(input);
       },
-      whole: (reply, out) => out.push(chunkOfWholeReply(reply), "[DONE]"),
+      whole: (reply, out) => void out.push(chunkOfWholeReply(reply), "[DONE]"),
+      error: (error, out) => void out.push({ error }, "[DONE]"),
     });
   }
 }
 
 /** A whole reply as the one chunk that says the same, so that one machine reads both. */
 export function chunkOfWholeReply(reply: JsonObject): ChatChunk {
+  if (!isObject(reply)) return { error: "the upstream's reply is no JSON object" };
   if (!Array.isArray(reply["choices"])) {
     // A bare `{"message": …}` or `{"detail": …}` is how some servers say that something went wrong.
     const said = nonEmptyString(reply["message"]) ?? nonEmptyString(reply["detail"]);

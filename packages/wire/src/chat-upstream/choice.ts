@@ -152,7 +152,7 @@ export class ChoiceReader {
       return this.#put({ type: "text", text: content, logprobs }, out);
     const found = this.#tags.found;
     this.#tags.push(content, this.#tagged);
-    if (this.#tags.found && !found) this.#repair("reasoning_tags_split", "");
+    if (this.#tags.found && !found) this.#repair("reasoning_tags_split", content);
     this.#putTagged(logprobs, out);
   }
 
@@ -167,7 +167,7 @@ export class ChoiceReader {
 
   /** Mistral sends content as parts, and its reasoning as parts of type `thinking`. */
   #readParts(parts: JsonValue[], choice: ChatChunkChoice, out: Piece[]): void {
-    if (parts.length > 0) this.#repair("content_parts_flattened", "");
+    if (parts.length > 0) this.#repair("content_parts_flattened", JSON.stringify(parts));
     for (const part of parts) {
       if (typeof part === "string" && part !== "") this.#readContent(part, choice, out);
       if (!isObject(part)) continue;

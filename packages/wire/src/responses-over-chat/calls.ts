@@ -21,6 +21,7 @@ export interface CallsOptions {
   output: Output;
   newId: (prefix: string) => string;
   tools: ToolBridge;
+  cutCalls: "incomplete" | "withheld";
   repairs: Repairs;
 }
 
@@ -65,6 +66,8 @@ export class Calls {
     const open = this.#open.get(closed.call);
     if (open === undefined) return;
     this.#open.delete(closed.call);
+    if (closed.cut && this.#options.cutCalls === "withheld")
+      return this.#options.repairs.add("call_withheld", closed.call.name);
     const place = { item_id: open.itemId, output_index: open.index };
     let { arguments: text, whole } = closed;
     if (open.tool.kind === "function")

@@ -29,6 +29,8 @@ export interface TranslatedRequest {
   usedCallIds: ReadonlySet<string>;
   /** For the reply: what the response object repeats of the request. */
   echo: JsonObject;
+  /** For the reply: how the upstream's replies differ. */
+  profile: Profile;
   repairs: Repairs;
 }
 
@@ -78,6 +80,7 @@ export function chatRequest(
     tools: offered.bridge,
     usedCallIds: usedCallIds(entries, messages),
     echo: responseEcho(request),
+    profile,
     repairs,
   };
 }

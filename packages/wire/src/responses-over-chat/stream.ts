@@ -39,6 +39,11 @@ export interface ResponsesOverChatOptions {
   usedCallIds?: ReadonlySet<string>;
   /** Decision 39: as summary events, which every client knows, or as raw text. */
   reasoning?: "summary" | "text";
+  /**
+   * What becomes of a call when the reply is cut: an item that ends `incomplete`, or no `output_item.done` at all, for
+   * clients that run every call they see done and never look at its status. Codex is one.
+   */
+  cutCalls?: "incomplete" | "withheld";
   /** Packs what the upstream needs back into `encrypted_content`; without it that is lost. */
   seal?: Seal;
   /** How the upstream's replies differ; the generic profile where it is not given. */
@@ -80,7 +85,8 @@ export class ResponsesOverChat implements StreamMachine<ChatInput, ResponseEvent
       reasoning: options.reasoning ?? "summary",
       sealed: () => this.#seal(this.#choice.takeCarry()),
     });
-    this.#calls = new Calls({ output: this.#output, newId, tools, repairs });
+    const { cutCalls = "incomplete" } = options;
+    this.#calls = new Calls({ output: this.#output, newId, tools, cutCalls, repairs });
   }
 
   /** True when only usage and the sentinel can still come: after this, wait a second at the most. */
@@ -90,7 +96,7 @@ export class ResponsesOverChat implements StreamMachine<ChatInput, ResponseEvent
 
   push(input: ChatInput, out: ResponseEvent[]): void {
     if (this.#state === "ended") {
-      if (input !== "[DONE]") this.repairs.add("data_after_end", "");
+      if (input !== "[DONE]") this.repairs.add("data_after_end", JSON.stringify(input));
       return;
     }
     if (input === "[DONE]") {
@@ -177,12 +183,16 @@ export class ResponsesOverChat implements StreamMachine<ChatInput, ResponseEvent
 
   /** Signatures that came after the reasoning had closed, or with a call, need an item to travel in. */
   #carryLate(out: ResponseEvent[]): void {
-    const carry = this.#choice.peekCarry();
-    if (carry !== undefined && this.#options.seal !== undefined) this.#runs.carrier(out);
+    if (this.#choice.peekCarry() === undefined) return;
+    if (this.#options.seal === undefined) this.#seal(this.#choice.takeCarry());
+    else this.#runs.carrier(out);
   }
 
   #seal(carry: ReasoningCarry | undefined): string | undefined {
-    return carry === undefined ? undefined : this.#options.seal?.(carry);
+    if (carry === undefined) return undefined;
+    const sealed = this.#options.seal?.(carry);
+    if (sealed === undefined) this.repairs.add("carry_lost", Object.keys(carry).join(", "));
+    return sealed;
   }
 
   #terminal(finish: Finish): ResponseEvent {

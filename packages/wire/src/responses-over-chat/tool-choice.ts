@@ -1,3 +1,4 @@
+import { WireError } from "../error.ts";
 import type { Profile } from "../profiles.ts";
 import type { Repairs } from "../repairs.ts";
 import type { ChatTool, ChatToolChoice } from "../shapes/chat-request.ts";
@@ -48,6 +49,12 @@ function want(
           ? { type: "custom", custom: { name } }
           : { type: "function", function: { name } },
     };
+  if (typeof asked !== "string" && (asked.type === "function" || asked.type === "custom"))
+    throw new WireError(
+      "invalid_request",
+      `tool_choice.name: no tool named ${JSON.stringify(asked.name)} is declared in tools`,
+      { param: "tool_choice.name" },
+    );
   repairs.add("parameter_changed", `tool_choice: ${JSON.stringify(asked)} is not offered`);
   return { tools, choice: others.length > 0 ? "required" : "auto" };
 }

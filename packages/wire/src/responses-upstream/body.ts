@@ -18,12 +18,14 @@ export class ResponsesBody extends ReplyBody<ResponsesInput> {
         out.push({ ...value, type: type ?? (value["error"] === undefined ? "unknown" : "error") });
       },
       whole: (reply, out) => void out.push(eventOfWholeReply(reply)),
+      error: (error, out) => void out.push({ type: "error", error }),
     });
   }
 }
 
 /** A whole reply as the terminal event that says the same. */
 export function eventOfWholeReply(reply: JsonObject): ResponsesInput {
+  if (!isObject(reply)) return { type: "error", error: "the upstream's reply is no JSON object" };
   const status = nonEmptyString(reply["status"]);
   if (!Array.isArray(reply["output"]) && status === undefined) {
     const said = nonEmptyString(reply["message"]) ?? nonEmptyString(reply["detail"]);

@@ -20,7 +20,7 @@ export interface Utf8Decoder {
 export interface SseDecoderOptions {
   /** Needed when bytes are pushed: `new TextDecoder()`. One for each stream, it keeps half characters. */
   utf8?: Utf8Decoder;
-  /** How many characters one event, or one line, may have. */
+  /** How many characters one event, or one line, may have; past it `push` throws, and nothing more is read. */
   maxEventLength?: number;
 }
 
@@ -43,6 +43,8 @@ export class SseDecoder implements StreamMachine<string | Uint8Array, SseEvent> 
   readonly #utf8: Utf8Decoder | undefined;
   readonly #maxEventLength: number;
   #atStart = true;
+  /** An event was too large: what comes after it would be half an event, and so nothing comes. */
+  #broken = false;
   #afterCarriageReturn = false;
   /** A line that has not ended yet. It is only appended to, and looked into when it has. */
   readonly #line = new GrowingText();
@@ -57,7 +59,7 @@ export class SseDecoder implements StreamMachine<string | Uint8Array, SseEvent> 
 
   push(chunk: string | Uint8Array, out: SseEvent[]): void {
     let text = typeof chunk === "string" ? chunk : this.#decode(chunk);
-    if (text === "") return;
+    if (text === "" || this.#broken) return;
     if (this.#atStart) {
       this.#atStart = false;
       if (text.charCodeAt(0) === BYTE_ORDER_MARK) text = text.slice(1);
@@ -187,9 +189,10 @@ export class SseDecoder implements StreamMachine<string | Uint8Array, SseEvent> 
     if (length <= this.#maxEventLength) return;
     this.#line.clear();
     this.#data = undefined;
+    this.#broken = true;
     throw new WireError(
       "event_too_large",
-      `one event has more than ${this.#maxEventLength} characters (maxEventLength)`,
+      `one event has more than ${this.#maxEventLength} characters, which is the limit`,
     );
   }
 }

@@ -161,8 +161,9 @@ export class ToolCallAssembler {
   #argumentsText(given: JsonValue | undefined): string {
     if (typeof given === "string") return given;
     if (typeof given !== "object" || given === null) return "";
-    this.#repair("arguments_object", "");
-    return JSON.stringify(given);
+    const text = JSON.stringify(given);
+    this.#repair("arguments_object", text);
+    return text;
   }
 
   /** Decision 4, in its order. */
