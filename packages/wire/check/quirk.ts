@@ -79,7 +79,7 @@ export function quirkFaults(quirk: Quirk, options: PlayOptions = {}): string[] {
 }
 
 /** The body as the catalogue's upstream would send it, in its pieces. */
-function readsOf({ wire }: Quirk): (string | Uint8Array)[] {
+export function readsOf({ wire }: Quirk): (string | Uint8Array)[] {
   if (wire?.rawHex !== undefined) return wire.rawHex.map((hex) => Buffer.from(hex, "hex"));
   if (wire?.raw !== undefined) return wire.raw;
   if (wire?.chunks === undefined) throw new Error("no wire data");

@@ -118,8 +118,8 @@ export function saidOnChat(outputs: readonly ChatOutput[], index: number): Said 
       kind: call.type,
       whole: undefined,
     });
-  const usage = collected.completion.usage as Record<string, never> | undefined;
-  if (usage !== undefined)
+  const usage = collected.completion.usage as Record<string, never> | null | undefined;
+  if (usage !== undefined && usage !== null)
     said.usage = {
       input: usage["prompt_tokens"] ?? Number.NaN,
       output: usage["completion_tokens"] ?? Number.NaN,

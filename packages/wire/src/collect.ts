@@ -37,7 +37,7 @@ export function collectChat(outputs: Iterable<ChatOutput>): CollectedChat {
     if (isObject(output.error)) return { ok: false, error: output.error as unknown as ErrorBody };
     const { choices: listed, ...rest } = output;
     for (const [field, value] of Object.entries(rest as JsonObject))
-      if (value !== null && value !== undefined) envelope[field] = value;
+      envelope[field] = added(field, envelope[field], value);
     for (const choice of listed ?? []) addChoice(choices, choice);
   }
   const completion = {
@@ -56,36 +56,56 @@ function addChoice(choices: Map<number, JsonObject>, choice: ChatChunkChoice): v
     finish_reason: null,
     logprobs: null,
   };
-  for (const [field, value] of Object.entries(rest))
-    if (value !== null && value !== undefined)
-      known[field] = joined(known[field], value as JsonObject);
+  for (const [field, value] of Object.entries(rest as JsonObject))
+    known[field] = added(field, known[field], value);
   const message = known["message"] as JsonObject;
-  for (const [field, value] of Object.entries(delta ?? {})) {
-    if (value === null || value === undefined || field === "role") continue;
-    message[field] =
-      field === "tool_calls"
-        ? withCalls(message[field] as JsonObject[] | undefined, value as ChatToolCallDelta[])
-        : joined(message[field], value as JsonObject);
+  for (const [field, value] of Object.entries((delta ?? {}) as JsonObject)) {
+    if (field === "role") continue;
+    if (field !== "tool_calls") message[field] = added(field, message[field], value);
+    else if (Array.isArray(value))
+      message[field] = withCalls(message[field], value as ChatToolCallDelta[]);
   }
   choices.set(index, known);
 }
 
-/** Text grows, lists grow, objects are merged; of anything else the last one counts. */
-function joined(present: JsonObject[string], added: JsonObject[string]): JsonObject[string] {
-  if (typeof present === "string" && typeof added === "string") return present + added;
-  if (Array.isArray(present) && Array.isArray(added)) return [...present, ...added];
-  if (!isObject(present) || !isObject(added)) return added;
+/** What a stream sends in pieces. Of anything else the last counts: joined, "safe" would become "safesafe". */
+const growing = new Set([
+  "content",
+  "refusal",
+  "reasoning",
+  "reasoning_content",
+  "reasoning_text",
+  "text",
+  "arguments",
+  "input",
+  "data",
+  "transcript",
+]);
+const listed = new Set(["content", "refusal", "reasoning_details", "annotations", "images"]);
+const nested = new Set(["audio", "logprobs", "function", "custom", "reasoning"]);
+
+type Value = JsonObject[string];
+
+function added(field: string, present: Value, value: Value): Value {
+  if (value === null || value === undefined) return present === undefined ? value : present;
+  if (growing.has(field) && typeof present === "string" && typeof value === "string")
+    return present + value;
+  if (listed.has(field) && Array.isArray(present) && Array.isArray(value))
+    return [...present, ...value];
+  if (!nested.has(field) || !isObject(present) || !isObject(value)) return value;
   const merged = { ...present };
-  for (const [field, value] of Object.entries(added))
-    merged[field] = value === null ? merged[field] : joined(merged[field], value);
+  for (const [key, inner] of Object.entries(value)) merged[key] = added(key, merged[key], inner);
   return merged;
 }
 
-function withCalls(present: JsonObject[] = [], added: ChatToolCallDelta[]): JsonObject[] {
-  const calls = [...present];
-  for (const { index, ...fragment } of added) {
+function withCalls(present: Value, fragments: ChatToolCallDelta[]): JsonObject[] {
+  const calls = Array.isArray(present) ? (present as JsonObject[]).slice() : [];
+  for (const { index, ...fragment } of fragments) {
     const at = index ?? calls.length;
-    calls[at] = joined(calls[at] ?? {}, fragment as JsonObject) as JsonObject;
+    const call = { ...calls[at] };
+    for (const [field, value] of Object.entries(fragment as JsonObject))
+      call[field] = added(field, call[field], value);
+    calls[at] = call;
   }
   return calls;
 }

@@ -57,6 +57,7 @@ export type {
   ApplyPatchCallItem,
   CustomToolCallItem,
   FunctionCallItem,
+  ImageGenerationCallItem,
   ItemStatus,
   LocalShellCallItem,
   MessageItem,

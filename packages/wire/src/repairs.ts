@@ -18,6 +18,7 @@ export type RepairCode =
   | "content_not_text"
   | "reasoning_tags_split"
   | "reasoning_repeated"
+  | "reasoning_ignored"
   | "carry_lost"
   // tool calls
   | "call_id_minted"
@@ -42,8 +43,8 @@ export type RepairCode =
   | "finish_unknown"
   | "finish_repeated"
   | "finish_missing"
+  | "error_ignored"
   // requests
-  | "item_dropped"
   | "item_skipped"
   | "tool_dropped"
   | "tool_renamed"

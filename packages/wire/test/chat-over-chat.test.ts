@@ -120,7 +120,11 @@ test("every chunk has an envelope with one id, also what came before the id", ()
   const envelope = { id: "chatcmpl-9", object: "chat.completion.chunk", model: "gpt" };
   expect(out).toEqual([
     { ...envelope, created: 0, choices: [], prompt_filter_results: [{}] },
-    { ...envelope, created: 5, choices: [{ index: 0, delta: { content: "Hi" } }] },
+    {
+      ...envelope,
+      created: 5,
+      choices: [{ index: 0, delta: { role: "assistant", content: "Hi" } }],
+    },
     { ...envelope, created: 5, choices: [], x_groq: { id: "r" } },
     { ...envelope, created: 5, choices: [{ index: 0, delta: {}, finish_reason: "stop" }] },
     "[DONE]",
@@ -134,7 +138,7 @@ test("an upstream that never says its id gets one", () => {
     object: "chat.completion.chunk",
     created: 1700000000,
     model: "",
-    choices: [{ index: 0, delta: { content: "Hi" }, finish_reason: null }],
+    choices: [{ index: 0, delta: { role: "assistant", content: "Hi" }, finish_reason: null }],
   });
 });
 
@@ -183,7 +187,7 @@ test("choices are independent", () => {
 test("an end without a finish is an error, never a finish that nobody sent", () => {
   const { out } = repair([chunk({ content: "Hi" })]);
   expect(out).toEqual([
-    chunk({ content: "Hi" }),
+    chunk({ role: "assistant", content: "Hi" }),
     {
       error: {
         message: "the upstream closed the stream before it had finished the reply",

@@ -639,7 +639,7 @@ test("every repair says what the provider said, in which choice, and is counted"
   expect(machine.repairs.list).toEqual([
     { code: "finish_unknown", choice: 0, detail: "banana" },
     { code: "finish_repeated", choice: 0, detail: "banana" },
-    { code: "finish_corrected", choice: 0, detail: "banana" },
+    { code: "finish_corrected", choice: 0, detail: "stop" },
   ]);
 });
 

@@ -1,10 +1,10 @@
 import { isObject, nonEmptyString, type JsonObject } from "../json.ts";
 import { empty, type StreamEnd, type StreamMachine } from "../machine.ts";
 import { ChoiceReader, type Piece, type ReplyOptions } from "../chat-upstream/choice.ts";
-import { choicesOf, type IndexedChoice } from "../chat-upstream/choices.ts";
+import { choicesOf, errorIn, type IndexedChoice } from "../chat-upstream/choices.ts";
 import type { ChatInput } from "../chat-upstream/chunk-reader.ts";
 import { failureOfEnd } from "../chat-upstream/ending.ts";
-import { upstreamFailure, type UpstreamFailure } from "../mapping/upstream-error.ts";
+import { chatError, upstreamFailure, type UpstreamFailure } from "../mapping/upstream-error.ts";
 import { chatUsage, usageIn } from "../mapping/usage.ts";
 import { genericProfile, type ReplyFlags } from "../profiles.ts";
 import { Repairs } from "../repairs.ts";
@@ -35,9 +35,14 @@ export interface ChatOverChatOptions {
   repairs?: Repairs;
 }
 
+/** How many chunks may wait for an id. */
+const earlyKept = 8;
+
 /** One choice on its way through, with the chunk that told of its finish. */
 interface PassingChoice {
   reader: ChoiceReader;
+  /** Whether a delta has gone out; the first says who speaks. */
+  begun: boolean;
   finishChunk: ChatChunk | undefined;
   finishChoice: ChatChunkChoice | undefined;
 }
@@ -60,6 +65,7 @@ export class ChatOverChat implements StreamMachine<ChatInput, ChatOutput> {
   #model: string | undefined;
   #lastChunk: ChatChunk | undefined;
   #usage: JsonObject | undefined;
+  #usageChunk: ChatChunk | undefined;
   #failure: UpstreamFailure | undefined;
 
   constructor(options: ChatOverChatOptions) {
@@ -91,9 +97,13 @@ export class ChatOverChat implements StreamMachine<ChatInput, ChatOutput> {
       return this.#finish(out);
     }
     const usage = usageIn(input);
-    if (usage !== undefined) this.#usage = usage;
-    this.#passChunk(input, out);
-    if (input.error !== undefined && input.error !== null) this.#readError(input.error);
+    if (usage !== undefined) {
+      this.#usage = usage;
+      this.#usageChunk = input;
+    }
+    const error = errorIn(input);
+    if (error !== input) this.#passChunk(input, out);
+    if (error !== undefined) this.#readError(error);
   }
 
   end(how: StreamEnd, out: ChatOutput[]): void {
@@ -121,7 +131,7 @@ export class ChatOverChat implements StreamMachine<ChatInput, ChatOutput> {
   #passChoice(chunk: ChatChunk, choice: IndexedChoice): ChatChunkChoice | undefined {
     const passing = this.#choiceAt(choice.index);
     passing.reader.read(choice, this.#pieces);
-    const delta = mendedDelta(choice, this.#pieces, passing.reader);
+    const delta = begunDelta(passing, mendedDelta(choice, this.#pieces));
     empty(this.#pieces);
     const finishes =
       nonEmptyString(choice.finish_reason) !== undefined ||
@@ -132,11 +142,11 @@ export class ChatOverChat implements StreamMachine<ChatInput, ChatOutput> {
       passing.finishChoice = held ? choice : { index: choice.index };
       if (held) return undefined;
     }
+    passing.begun = true;
     const silent = choice.finish_reason === undefined || choice.finish_reason === null;
-    if (delta === choice.delta && silent && choice["usage"] === undefined) return choice;
-    const mended: ChatChunkChoice = { ...choice, delta };
-    delete mended["usage"];
-    delete mended["finishReason"];
+    const clean = choice["usage"] === undefined && choice["message"] === undefined;
+    if (delta === choice.delta && silent && clean) return choice;
+    const mended = { ...withoutMoved(choice), delta };
     if (!silent || finishes) mended.finish_reason = null;
     return mended;
   }
@@ -145,7 +155,7 @@ export class ChatOverChat implements StreamMachine<ChatInput, ChatOutput> {
     let passing = this.#choices.get(index);
     if (passing === undefined) {
       const reader = new ChoiceReader(index, this.#reply);
-      passing = { reader, finishChunk: undefined, finishChoice: undefined };
+      passing = { reader, begun: false, finishChunk: undefined, finishChoice: undefined };
       this.#choices.set(index, passing);
     }
     return passing;
@@ -153,39 +163,47 @@ export class ChatOverChat implements StreamMachine<ChatInput, ChatOutput> {
 
   #readError(error: unknown): void {
     // After `length` an error only says once more that the reply was cut.
-    const { code, message } = upstreamFailure(error);
-    for (const { reader } of this.#choices.values()) reader.failUnlessCut(code, message);
-    if (this.#choices.size === 0) this.#failure = { code, message };
+    const failure = upstreamFailure(error);
+    for (const { reader } of this.#choices.values()) reader.failUnlessCut(failure);
+    if (this.#choices.size === 0) this.#failure = failure;
   }
 
   #finish(out: ChatOutput[]): void {
     this.#ended = true;
     for (const chunk of this.#early.splice(0)) out.push(this.#withEnvelope(chunk, undefined));
-    for (const [index, passing] of this.#choices) this.#finishChoice(index, passing, out);
-    if (this.#usage !== undefined && this.#options.includeUsage !== false) {
-      const chunk = this.#withEnvelope({ choices: [] }, undefined);
-      out.push({ ...chunk, usage: chatUsage(this.#usage) });
+    let failure = this.#failure;
+    for (const [index, passing] of this.#choices) {
+      // What befell the whole reply befell each choice; what befell one choice is no matter of the others.
+      if (this.#failure !== undefined) passing.reader.fail(this.#failure);
+      failure ??= this.#finishChoice(index, passing, out);
     }
-    out.push(this.#failure === undefined ? "[DONE]" : errorChunk(this.#failure));
+    if (this.#usage !== undefined && this.#options.includeUsage !== false) {
+      const { usage: _usage, ...chunk } = this.#usageChunk ?? {};
+      out.push({ ...this.#withEnvelope(chunk, []), usage: chatUsage(this.#usage) });
+    }
+    out.push(failure === undefined ? "[DONE]" : { error: chatError(failure) });
   }
 
-  #finishChoice(index: number, passing: PassingChoice, out: ChatOutput[]): void {
+  #finishChoice(
+    index: number,
+    passing: PassingChoice,
+    out: ChatOutput[],
+  ): UpstreamFailure | undefined {
     const { reader, finishChoice } = passing;
-    if (this.#failure !== undefined) reader.fail(this.#failure.code, this.#failure.message);
     const finish = reader.end(this.#pieces);
-    const delta = mendedDelta({ index }, this.#pieces, reader);
+    const held = mendedDelta({ index }, this.#pieces);
     empty(this.#pieces);
-    if (finish.kind === "failed") {
-      this.#failure ??= finish;
-      if (!isEmptyDelta(delta)) out.push(this.#ownChunk({ index, delta, finish_reason: null }));
-      return;
-    }
     // What was held back goes out on its own, so that the last chunk of a choice only says how it ended.
-    if (!isEmptyDelta(delta)) out.push(this.#ownChunk({ index, delta, finish_reason: null }));
-    const last: ChatChunkChoice = { ...finishChoice, index, delta: {}, finish_reason: finish.kind };
-    delete last["finishReason"];
-    delete last["usage"];
+    if (!isEmptyDelta(held)) {
+      const delta = begunDelta(passing, held);
+      out.push(this.#withEnvelope({}, [{ index, delta, finish_reason: null }]));
+      passing.begun = true;
+    }
+    if (finish.kind === "failed") return finish;
+    const delta = begunDelta(passing, {});
+    const last = { ...withoutMoved(finishChoice ?? {}), index, delta, finish_reason: finish.kind };
     out.push(this.#withEnvelope(passing.finishChunk ?? {}, [last]));
+    return undefined;
   }
 
   #allFinished(): boolean {
@@ -197,7 +215,8 @@ export class ChatOverChat implements StreamMachine<ChatInput, ChatOutput> {
   #waitsForId(chunk: ChatChunk, choices: IndexedChoice[]): boolean {
     if (this.#id !== undefined || choices.length > 0 || nonEmptyString(chunk.id) !== undefined)
       return false;
-    if (this.#early.length === 4 || !hasMoreThanUsage(chunk)) return true;
+    if (!hasMoreThanUsage(chunk)) return true;
+    if (this.#early.length === earlyKept) return false;
     this.#early.push(chunk);
     return true;
   }
@@ -209,10 +228,6 @@ export class ChatOverChat implements StreamMachine<ChatInput, ChatOutput> {
     if (this.#id !== undefined) return;
     this.#id = nonEmptyString(chunk.id) ?? this.#options.newId("chatcmpl");
     for (const early of this.#early.splice(0)) out.push(this.#withEnvelope(early, undefined));
-  }
-
-  #ownChunk(choice: ChatChunkChoice): ChatChunk {
-    return this.#withEnvelope({}, [choice]);
   }
 
   /** The chunk with what every chunk must have. The same object if it has it all and its choices stay. */
@@ -246,23 +261,29 @@ export class ChatOverChat implements StreamMachine<ChatInput, ChatOutput> {
   }
 }
 
-/** A failure on this wire: never a finish that nobody sent (decision 9). */
-function errorChunk({ code, message }: UpstreamFailure): ChatChunk {
-  return { error: { message, type: "upstream_error", code, param: null } };
-}
+const ofEnvelopes =
+  /^(?:id|object|created|model|choices|usage|error|obfuscation|service_tier|system_fingerprint)$/;
 
 /** A chunk without choices may still say something that only this provider knows. */
 function hasMoreThanUsage(chunk: ChatChunk): boolean {
-  for (const field in chunk) {
-    const known =
-      /^(?:id|object|created|model|choices|usage|error|obfuscation|service_tier|system_fingerprint)$/;
-    if (!known.test(field) && chunk[field] !== null) return true;
-  }
+  for (const field in chunk) if (!ofEnvelopes.test(field) && chunk[field] !== null) return true;
   return false;
 }
 
+/** The first delta of a choice says who speaks: the official SDK refuses a choice that never does. */
+function begunDelta({ begun }: PassingChoice, delta: ChatDelta): ChatDelta {
+  if (begun || nonEmptyString(delta.role) !== undefined) return delta;
+  return { ...delta, role: "assistant" };
+}
+
+/** Without what stands elsewhere: the finish and the usage at the end, the message so far in the deltas. */
+function withoutMoved(choice: ChatChunkChoice): ChatChunkChoice {
+  const { usage: _usage, finishReason: _finish, message: _soFar, ...rest } = choice;
+  return rest;
+}
+
 /** The delta as it goes on; the same object where the pieces say what it says. */
-function mendedDelta(choice: ChatChunkChoice, pieces: Piece[], reader: ChoiceReader): ChatDelta {
+function mendedDelta(choice: ChatChunkChoice, pieces: Piece[]): ChatDelta {
   const delta = isObject(choice.delta) ? (choice.delta as ChatDelta) : {};
   let text = "";
   let reasoning = "";
@@ -270,13 +291,17 @@ function mendedDelta(choice: ChatChunkChoice, pieces: Piece[], reader: ChoiceRea
   for (const piece of pieces) {
     if (piece.type === "text") text += piece.text;
     else if (piece.type === "reasoning" && piece.inContent) reasoning += piece.text;
-    else if (piece.type === "call.opened" || piece.type === "call.arguments")
-      addCallDelta((calls ??= []), piece, reader);
+    else if (
+      piece.type === "call.opened" ||
+      piece.type === "call.arguments" ||
+      piece.type === "call.fields"
+    )
+      addCallDelta((calls ??= []), piece);
   }
   const hadCalls = isObject(delta.function_call) || Array.isArray(delta.tool_calls);
+  const sameCalls = calls === undefined ? !hadCalls : isDeepEqual(calls, delta.tool_calls);
   const sameText = (nonEmptyString(delta.content) ?? "") === text && !Array.isArray(delta.content);
-  if (sameText && reasoning === "" && calls === undefined && !hadCalls && choice.delta === delta)
-    return delta;
+  if (sameText && reasoning === "" && sameCalls && choice.delta === delta) return delta;
   const { content, tool_calls: _calls, function_call: _call, ...rest } = delta;
   const mended: ChatDelta = rest;
   if (text !== "") mended.content = text;
@@ -287,25 +312,38 @@ function mendedDelta(choice: ChatChunkChoice, pieces: Piece[], reader: ChoiceRea
   return mended;
 }
 
+/** Whether two JSON values say the same. */
+function isDeepEqual(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
+  const [one, other] = [a as JsonObject, b as JsonObject];
+  const keys = Object.keys(one);
+  return (
+    keys.length === Object.keys(other).length &&
+    keys.every((key) => Object.hasOwn(other, key) && isDeepEqual(one[key], other[key]))
+  );
+}
+
 /** What a fragment adds to its call; the opening and the first arguments make one entry. */
 function addCallDelta(
   calls: ChatToolCallDelta[],
-  piece: Piece & { type: "call.opened" | "call.arguments" },
-  reader: ChoiceReader,
+  piece: Piece & { type: "call.opened" | "call.arguments" | "call.fields" },
 ): void {
   const { call } = piece;
   if (piece.type === "call.opened") {
-    const extra = reader.callExtras[call.id];
-    calls.push({
-      index: call.index,
-      id: call.id,
-      type: call.kind,
-      ...describedCall(call, call.name, ""),
-      ...(extra === undefined ? {} : { extra_content: extra }),
-    });
+    const { index, id, kind: type, name } = call;
+    calls.push({ index, id, type, ...describedCall(call, name, "") });
     return;
   }
-  const open = calls.find((entry) => entry.index === call.index);
+  let open = calls.find((entry) => entry.index === call.index);
+  if (piece.type === "call.fields") {
+    if (open === undefined) calls.push((open = { index: call.index }));
+    Object.assign(open, piece.fields);
+    if (Object.keys(piece.described).length === 0) return;
+    const key = call.kind === "custom" ? "custom" : "function";
+    open[key] = { ...open[key], ...piece.described };
+    return;
+  }
   const { name, text } = saidSoFar(open);
   const described = describedCall(call, name, text + piece.delta);
   if (open === undefined) calls.push({ index: call.index, ...described });

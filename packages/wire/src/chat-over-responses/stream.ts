@@ -2,6 +2,7 @@ import { failureOfEnd } from "../chat-upstream/ending.ts";
 import { unreachable } from "../error.ts";
 import { nonEmptyString, type JsonObject } from "../json.ts";
 import { empty, type StreamEnd, type StreamMachine } from "../machine.ts";
+import { chatError } from "../mapping/upstream-error.ts";
 import { chatUsage } from "../mapping/usage.ts";
 import { Repairs } from "../repairs.ts";
 import type { ResponsesInput } from "../responses-upstream/body.ts";
@@ -50,8 +51,7 @@ export class ChatOverResponses implements StreamMachine<ResponsesInput, ChatOutp
   end(how: StreamEnd, out: ChatOutput[]): void {
     if (this.#state === "ended") return;
     if (this.#reader.finish === undefined || how === "aborted") {
-      const { code, message } = failureOfEnd(how);
-      this.#reader.fail(code, message);
+      this.#reader.fail(failureOfEnd(how));
     }
     this.#finish(out);
   }
@@ -88,11 +88,7 @@ export class ChatOverResponses implements StreamMachine<ResponsesInput, ChatOutp
     if (usage !== undefined && this.#options.includeUsage !== false)
       out.push({ ...this.#chunk([]), usage: usageForChat(usage) });
     this.#state = "ended";
-    if (finish.kind !== "failed") out.push("[DONE]");
-    else {
-      const { code, message } = finish;
-      out.push({ error: { message, type: "upstream_error", code, param: null } });
-    }
+    out.push(finish.kind === "failed" ? { error: chatError(finish) } : "[DONE]");
   }
 
   #chunk(choices: ChatChunkChoice[]): ChatChunk {
@@ -145,6 +141,7 @@ function deltaOf(piece: ResponsePiece): ChatDelta | undefined {
       return { tool_calls: [{ index, ...described }] };
     }
     case "call.closed":
+    case "call.fields":
       return undefined; // the finish says that the calls are whole
     default:
       return unreachable(piece);

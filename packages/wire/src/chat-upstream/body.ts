@@ -7,10 +7,19 @@ import { ChunkReader, type ChatInput } from "./chunk-reader.ts";
 export class ChatBody extends ReplyBody<ChatInput> {
   constructor(options: ReplyBodyOptions) {
     const reader = new ChunkReader(options.repairs);
+    let read = 0;
+    let unread: string | undefined;
     super(options, {
       event({ data, event }, out) {
         const input = reader.read(data);
-        if (input === undefined) return;
+        if (input === undefined) {
+          if (!/^\s*(?::|$)/.test(data)) unread ??= data;
+          return;
+        }
+        // Nothing but words that are no chunk, and then the end: these words are the error.
+        if (input === "[DONE]" && read === 0 && unread !== undefined)
+          out.push({ error: { message: unread } });
+        read += 1;
         // Groq names the event and sends the bare error object.
         if (event === "error" && input !== "[DONE]" && input.error === undefined && !input.choices)
           out.push({ error: input as JsonObject });
@@ -42,5 +51,5 @@ export function chunkOfWholeReply(reply: JsonObject): ChatChunk {
     const index = typeof choice["index"] === "number" ? choice["index"] : position;
     return { ...rest, index, delta };
   });
-  return { ...reply, choices };
+  return { ...reply, object: "chat.completion.chunk", choices };
 }

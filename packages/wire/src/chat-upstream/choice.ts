@@ -2,6 +2,7 @@ import { isObject, nonEmptyString, type JsonObject, type JsonValue } from "../js
 import type { ReasoningCarry } from "../mapping/carry.ts";
 import { finishOf, stronger, type Finish } from "../mapping/finish.ts";
 import { hasReasoning, ReasoningReader } from "../mapping/reasoning.ts";
+import { upstreamFailure, type UpstreamFailure } from "../mapping/upstream-error.ts";
 import type { ReplyFlags } from "../profiles.ts";
 import type { RepairCode, Repairs } from "../repairs.ts";
 import type { ChatChunkChoice, ChatDelta } from "../shapes/chat-reply.ts";
@@ -16,6 +17,7 @@ export type Piece =
   | { type: "reasoning"; text: string; inContent: boolean }
   | { type: "annotation"; annotation: JsonObject }
   | { type: "audio"; data: string; transcript: string }
+  | { type: "image"; url: string }
   | CallEvent;
 
 export interface ReplyOptions {
@@ -37,6 +39,11 @@ export class ChoiceReader {
   readonly #calls: ToolCallAssembler;
   readonly #tagged: TaggedText[] = [];
   readonly #carriedCalls = new Set<string>();
+  /** Reasoning as a field and as tags told it, while both may still come; and how much of it came again. */
+  #inField = "";
+  #inTags = "";
+  #againInField = "";
+  #againInTags = "";
   #began = false;
   #finish: Finish | undefined;
   #errorTold = false;
@@ -83,12 +90,13 @@ export class ChoiceReader {
 
   read(choice: ChatChunkChoice, out: Piece[]): void {
     if (isObject(choice.delta)) this.#readDelta(choice.delta, choice, out);
-    // Beside deltas some servers send the message so far; alone and first, it is the message.
-    else if (isObject(choice["message"]) && !this.#began)
-      this.#readDelta(choice["message"], choice, out);
+    else if (isObject(choice["message"])) this.#readMessage(choice["message"], choice, out);
+    else if (nonEmptyString(choice["text"]) !== undefined)
+      this.#readContent(choice["text"] as string, choice, out); // the form of the old completions endpoint
     const word = nonEmptyString(choice.finish_reason) ?? nonEmptyString(choice["finishReason"]);
     if (word !== undefined) this.#readFinish(word);
-    if (isObject(choice["error"])) this.#readError(choice["error"]);
+    const { error } = choice;
+    if (isObject(error) || nonEmptyString(error) !== undefined) this.#readError(error);
   }
 
   /** An end that no finish_reason told of: the sentinel, which means `stop`. */
@@ -98,18 +106,18 @@ export class ChoiceReader {
     this.#finish = { kind: "stop" };
   }
 
-  fail(code: string, message: string): void {
-    this.#finish = stronger(this.#finish, { kind: "failed", code, message });
+  fail(failure: UpstreamFailure): void {
+    this.#finish = stronger(this.#finish, { kind: "failed", ...failure });
   }
 
   /**
    * An error object in the stream. It says more than a finish_reason "error"; after `length` it only says once more
    * that the reply was cut.
    */
-  failUnlessCut(code: string, message: string): void {
+  failUnlessCut(failure: UpstreamFailure): void {
     if (this.#finish?.kind === "length" || this.#errorTold) return;
     this.#errorTold = true;
-    this.#finish = { kind: "failed", code, message };
+    this.#finish = { kind: "failed", ...failure };
   }
 
   /** Closes what is open and answers how it ended. To be called once, after a finish. */
@@ -117,7 +125,8 @@ export class ChoiceReader {
     this.#tags?.end(this.#tagged);
     this.#putTagged(noLogprobs, out);
     const finish = this.#resolvedFinish();
-    this.#calls.close(finish.kind !== "stop" && finish.kind !== "tool_calls", out);
+    const cut = finish.kind !== "stop" && finish.kind !== "tool_calls";
+    this.#calls.close({ cut, finished: this.#finishWord !== undefined }, out);
     return finish;
   }
 
@@ -127,10 +136,11 @@ export class ChoiceReader {
     if (typeof delta.content === "string") {
       if (delta.content !== "") this.#readContent(delta.content, choice, out);
     } else if (Array.isArray(delta.content)) this.#readParts(delta.content, choice, out);
-    else if (isObject(delta.content))
+    else if (delta.content !== undefined && delta.content !== null)
       this.#repair("content_not_text", JSON.stringify(delta.content));
     const refusal = nonEmptyString(delta.refusal);
-    if (refusal !== undefined) out.push({ type: "refusal", text: refusal });
+    if (refusal !== undefined) this.#put({ type: "refusal", text: refusal }, out);
+    if (Array.isArray(delta["images"])) this.#readImages(delta["images"], out);
     if (Array.isArray(delta.annotations)) this.#readAnnotations(delta.annotations, out);
     if (isObject(delta.audio)) this.#readAudio(delta.audio, out);
     if (isObject(delta.function_call)) this.#readLegacyCall(delta.function_call, out);
@@ -140,10 +150,30 @@ export class ChoiceReader {
   }
 
   #readReasoning(delta: ChatDelta, out: Piece[]): void {
-    const before = this.#reasoning.repeated;
+    const { repeated, ignored } = this.#reasoning;
     const text = this.#reasoning.read(delta);
-    if (text !== "") this.#put({ type: "reasoning", text, inContent: false }, out);
-    if (this.#reasoning.repeated && !before) this.#repair("reasoning_repeated", "");
+    if (text !== "" && !this.#saidInTags(text)) {
+      if (this.#tags?.isDone === false) this.#inField += text;
+      this.#put({ type: "reasoning", text, inContent: false }, out);
+    }
+    if (this.#reasoning.repeated && !repeated) this.#repair("reasoning_repeated", text);
+    if (this.#reasoning.ignored !== ignored)
+      this.#repair("reasoning_ignored", this.#reasoning.ignored ?? "");
+  }
+
+  /** Words between tags that a field says too (or the other way) are one reasoning, not two. */
+  #saidInTags(text: string): boolean {
+    if (this.#inTags === "" || !this.#inTags.startsWith(this.#againInField + text)) return false;
+    if (this.#againInField === "") this.#repair("reasoning_repeated", text);
+    this.#againInField += text;
+    return true;
+  }
+
+  #saidInField(text: string): boolean {
+    if (this.#inField === "" || !this.#inField.startsWith(this.#againInTags + text)) return false;
+    if (this.#againInTags === "") this.#repair("reasoning_repeated", text);
+    this.#againInTags += text;
+    return true;
   }
 
   #readContent(content: string, choice: ChatChunkChoice, out: Piece[]): void {
@@ -157,11 +187,14 @@ export class ChoiceReader {
   }
 
   #putTagged(logprobs: readonly JsonValue[], out: Piece[]): void {
-    for (const { reasoning, text } of this.#tagged)
+    for (const { reasoning, text } of this.#tagged) {
+      if (reasoning && this.#saidInField(text)) continue;
+      if (reasoning) this.#inTags += text;
       this.#put(
         reasoning ? { type: "reasoning", text, inContent: true } : { type: "text", text, logprobs },
         out,
       );
+    }
     this.#tagged.length = 0;
   }
 
@@ -179,8 +212,28 @@ export class ChoiceReader {
         const text = textOf(part["text"]);
         if (text !== "") this.#readContent(text, choice, out);
         const refusal = nonEmptyString(part["refusal"]);
-        if (refusal !== undefined) out.push({ type: "refusal", text: refusal });
+        if (refusal !== undefined) this.#put({ type: "refusal", text: refusal }, out);
+        this.#readImages([part], out);
       }
+    }
+  }
+
+  /**
+   * A message and no delta. First, it is the reply; later, it is the reply so far, which has been said; but calls that
+   * no delta brought are new.
+   */
+  #readMessage(message: ChatDelta, choice: ChatChunkChoice, out: Piece[]): void {
+    if (!this.#began) return this.#readDelta(message, choice, out);
+    if (!this.#calls.hasCalls && Array.isArray(message.tool_calls))
+      this.#readDelta({ tool_calls: message.tool_calls }, choice, out);
+  }
+
+  #readImages(images: unknown[], out: Piece[]): void {
+    for (const image of images) {
+      if (!isObject(image)) continue;
+      const { image_url: given } = image;
+      const url = nonEmptyString(isObject(given) ? given["url"] : given);
+      if (url !== undefined) this.#put({ type: "image", url }, out);
     }
   }
 
@@ -213,22 +266,26 @@ export class ChoiceReader {
       finish = { kind: "stop" };
     }
     if (this.#finish !== undefined) this.#repair("finish_repeated", word);
-    this.#finish = stronger(this.#finish, finish);
-    this.#finishWord = word;
+    const before = this.#finish;
+    this.#finish = stronger(before, finish);
+    if (this.#finish !== before || this.#finishWord === undefined) this.#finishWord = word;
   }
 
   /** OpenRouter puts an error beside whole calls and a good finish_reason; only without one it is the end. */
-  #readError(error: JsonObject): void {
-    if (this.#finish !== undefined && this.#finish.kind !== "failed") return;
-    this.fail("upstream_error", nonEmptyString(error["message"]) ?? JSON.stringify(error));
+  #readError(error: unknown): void {
+    if (this.#finish !== undefined && this.#finish.kind !== "failed")
+      return this.#repair("error_ignored", JSON.stringify(error));
+    this.failUnlessCut(upstreamFailure(error));
   }
 
   /** Decision 5: whether there are calls is seen from the calls. */
   #resolvedFinish(): Finish {
     const finish = this.#finish ?? { kind: "stop" };
-    if (finish.kind !== "stop" && finish.kind !== "tool_calls") return finish;
-    const kind = this.#calls.hasCalls ? "tool_calls" : "stop";
-    if (kind !== finish.kind) this.#repair("finish_corrected", this.#finishWord ?? "");
+    if (finish.kind === "failed") return finish;
+    const cut = finish.kind === "length" || finish.kind === "content_filter";
+    const kind = cut ? finish.kind : this.#calls.hasCalls ? "tool_calls" : "stop";
+    if (kind !== (this.#finishWord ?? "stop"))
+      this.#repair("finish_corrected", this.#finishWord ?? "");
     return { kind };
   }
 

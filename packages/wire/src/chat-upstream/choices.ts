@@ -1,4 +1,4 @@
-import { isObject } from "../json.ts";
+import { isObject, nonEmptyString } from "../json.ts";
 import type { ChatChunk, ChatChunkChoice } from "../shapes/chat-reply.ts";
 
 /** A choice whose index is known: where the server sent none it is the position. */
@@ -20,4 +20,15 @@ export function choicesOf(chunk: ChatChunk): IndexedChoice[] {
 
 function indexOf(choice: { index?: unknown }, position: number): number {
   return typeof choice.index === "number" ? choice.index : position;
+}
+
+/** The error that a chunk tells of, in whichever way; undefined if it is none. */
+export function errorIn(chunk: ChatChunk): unknown {
+  const { error } = chunk;
+  if (isObject(error) || nonEmptyString(error) !== undefined || error === true) return error;
+  if (Array.isArray(chunk.choices)) return undefined;
+  // vLLM, SGLang and Mistral send the error itself instead of a chunk that has one.
+  const told = nonEmptyString(chunk["message"]) !== undefined;
+  const coded = chunk["code"] !== undefined || chunk["type"] !== undefined;
+  return chunk.object === "error" || (told && coded) ? chunk : undefined;
 }

@@ -4,7 +4,7 @@ export type Finish =
   | { kind: "tool_calls" }
   | { kind: "content_filter" }
   | { kind: "length" }
-  | { kind: "failed"; code: string; message: string };
+  | { kind: "failed"; code: string; message: string; provider?: unknown };
 
 interface Word {
   kind: Finish["kind"];

@@ -36,14 +36,17 @@ export class ReasoningReader {
   #source: Field | undefined;
   #details: JsonObject[] = [];
   #opaque: string | undefined;
-  /** Whether another field than the source had words too. */
+  /** Whether another field said the source's words again. */
   repeated = false;
+  /** What another field said when the source was silent, or said otherwise: it is not read. */
+  ignored: string | undefined;
 
   read(delta: ChatDelta): string {
     if (delta.reasoning_details !== undefined) this.#keepDetails(delta.reasoning_details);
     if (delta.reasoning_opaque !== undefined)
       this.#opaque = nonEmptyString(delta.reasoning_opaque) ?? this.#opaque;
     let words = "";
+    let others: string | undefined;
     for (const field of fields) {
       const value = delta[field];
       if (value === undefined || value === null || value === "") continue;
@@ -51,8 +54,10 @@ export class ReasoningReader {
       if (text === "") continue;
       this.#source ??= field;
       if (field === this.#source) words = text;
-      else this.repeated = true;
+      else others ??= text;
     }
+    if (others !== undefined && others === words) this.repeated = true;
+    else if (others !== undefined) this.ignored = others;
     return words;
   }
 
@@ -72,18 +77,21 @@ export class ReasoningReader {
   /** Fragments of one entry are joined, the way the entry would have come in a whole reply. */
   #keepDetails(details: unknown): void {
     if (!Array.isArray(details)) return;
+    // Entries of one chunk are different ones; only the next chunk can go on with the last of them.
+    let last = this.#details.at(-1);
     for (const detail of details) {
       if (!isObject(detail)) continue;
-      const last = this.#details.at(-1);
-      if (
-        last === undefined ||
-        last["type"] !== detail["type"] ||
-        last["index"] !== detail["index"]
-      )
-        this.#details.push({ ...detail });
-      else joinDetail(last, detail);
+      if (last !== undefined && goesOnWith(last, detail)) joinDetail(last, detail);
+      else this.#details.push({ ...detail });
+      last = undefined;
     }
   }
+}
+
+function goesOnWith(last: JsonObject, detail: JsonObject): boolean {
+  if (last["type"] !== detail["type"] || last["index"] !== detail["index"]) return false;
+  const [one, other] = [nonEmptyString(last["id"]), nonEmptyString(detail["id"])];
+  return one === undefined || other === undefined || one === other;
 }
 
 function joinDetail(into: JsonObject, detail: JsonObject): void {

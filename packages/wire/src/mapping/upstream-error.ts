@@ -1,10 +1,12 @@
-import { isObject, nonEmptyString } from "../json.ts";
+import { isObject, nonEmptyString, type JsonObject } from "../json.ts";
 
 export interface UpstreamFailure {
   /** One of OpenAI's codes where the meaning is known (Codex acts on them), else the provider's own. */
   code: string;
   /** The provider's words. */
   message: string;
+  /** The error as it came, where one did. */
+  provider?: unknown;
 }
 
 /** What the codes, types, statuses and words of providers amount to. The first row that fits wins. */
@@ -38,8 +40,8 @@ export function upstreamFailure(error: unknown): UpstreamFailure {
       meaning.word?.test(word) ||
       meaning.text?.test(message)
     )
-      return { code: meaning.code, message };
-  return { code: nonEmptyString(fields["code"]) ?? "upstream_error", message };
+      return { code: meaning.code, message, provider: error };
+  return { code: nonEmptyString(fields["code"]) ?? "upstream_error", message, provider: error };
 }
 
 function messageOf(error: unknown): string {
@@ -50,6 +52,20 @@ function messageOf(error: unknown): string {
   const metadata = error["metadata"];
   const raw = isObject(metadata) ? nonEmptyString(metadata["raw"]) : undefined;
   return raw === undefined ? message : `${message}: ${raw}`;
+}
+
+/** The error as a Chat client gets it: what the provider said, with the fields that clients read. */
+export function chatError({ code, message, provider }: UpstreamFailure): JsonObject {
+  const said = isObject(provider) ? provider : {};
+  const own = said["code"];
+  return {
+    ...said,
+    message,
+    type: nonEmptyString(said["type"]) ?? "upstream_error",
+    code,
+    param: nonEmptyString(said["param"]) ?? null,
+    ...(own === undefined || own === null || own === code ? {} : { upstream_code: own }),
+  };
 }
 
 function numeric(value: unknown): number | undefined {

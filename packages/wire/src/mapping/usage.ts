@@ -4,12 +4,21 @@ import type { ChatChunk } from "../shapes/chat-reply.ts";
 
 /** The usage in a chunk, wherever the server put it: on top, in a choice (Moonshot), under `x_groq`. */
 export function usageIn(chunk: ChatChunk): JsonObject | undefined {
-  if (isObject(chunk.usage)) return chunk.usage;
+  if (isCounted(chunk.usage)) return chunk.usage;
   if (Array.isArray(chunk.choices))
     for (const choice of chunk.choices)
-      if (isObject(choice) && isObject(choice["usage"])) return choice["usage"];
+      if (isObject(choice) && isCounted(choice["usage"])) return choice["usage"];
   const groq = chunk["x_groq"];
-  return isObject(groq) && isObject(groq["usage"]) ? groq["usage"] : undefined;
+  return isObject(groq) && isCounted(groq["usage"]) ? groq["usage"] : undefined;
+}
+
+/** A usage that counts nothing must not take the place of one that does. */
+function isCounted(usage: unknown): usage is JsonObject {
+  if (!isObject(usage)) return false;
+  return (
+    first(usage["prompt_tokens"], usage["input_tokens"]) !== undefined ||
+    first(usage["completion_tokens"], usage["output_tokens"], usage["total_tokens"]) !== undefined
+  );
 }
 
 export function responseUsage(usage: JsonObject): ResponseUsage {

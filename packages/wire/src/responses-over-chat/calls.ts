@@ -3,7 +3,7 @@ import { isObject, parseJson, type JsonObject } from "../json.ts";
 import type { Repairs } from "../repairs.ts";
 import type { ItemStatus, OutputItem, ResponseEvent } from "../shapes/responses-reply.ts";
 import type { AssembledCall, CallEvent } from "../tools/assembler.ts";
-import type { DeclaredTool, ToolBridge } from "../tools/bridge.ts";
+import type { DeclaredTool, OwnFormKind, ToolBridge } from "../tools/bridge.ts";
 import { CustomInput } from "../tools/custom-input.ts";
 import type { Output } from "./output.ts";
 
@@ -88,18 +88,28 @@ export class Calls {
         input: text,
       });
     }
+    const { tool } = open;
+    if (
+      whole &&
+      tool.kind !== "function" &&
+      tool.kind !== "custom" &&
+      !isRunnable(tool.kind, text)
+    ) {
+      this.#options.repairs.add("arguments_not_whole", text);
+      whole = false;
+    }
     const status = whole ? "completed" : "incomplete";
-    this.#output.done(open.index, callItem(open.tool, open.itemId, closed.call, status, text), out);
+    this.#output.done(open.index, callItem(tool, open.itemId, closed.call, status, text), out);
   }
 
   /** The input of a custom tool that was called as a function; a model may also send it bare. */
   #finalInput(
     open: OpenCall,
     custom: CustomInput,
-    { arguments: text, whole, received, cut }: Closed,
+    { arguments: text, whole, received, cut, finished }: Closed,
     out: ResponseEvent[],
   ): { text: string; whole: boolean } {
-    const bare = !whole && !received.trimStart().startsWith("{");
+    const bare = !whole && finished && !received.trimStart().startsWith("{");
     if (cut || (!whole && !bare)) return { text: custom.sent, whole: false };
     const { input, unwrapped } = custom.close(text, whole, received);
     if (unwrapped) this.#options.repairs.add("custom_input_unwrapped", received);
@@ -152,7 +162,7 @@ function callItem(
       return {
         type: "local_shell_call",
         ...base,
-        action: { type: "exec", command: [], env: {}, ...objectOf(text) },
+        action: { type: "exec", command: [], env: {}, ...shellAction(text) },
       };
     case "shell":
       return {
@@ -174,4 +184,35 @@ function qualifiedName({ name, namespace }: { name: string; namespace?: string }
 function objectOf(text: string): JsonObject {
   const value = parseJson(text);
   return isObject(value) ? value : {};
+}
+
+/** Models also write a command line where the form has a list of words. */
+function shellAction(text: string): JsonObject {
+  const action = objectOf(text);
+  const { command } = action;
+  return typeof command === "string" ? { ...action, command: ["bash", "-lc", command] } : action;
+}
+
+/** Whether the arguments of a tool with a form of its own have what the form cannot be without. */
+function isRunnable(kind: OwnFormKind, text: string): boolean {
+  const value = parseJson(text);
+  if (!isObject(value)) return false;
+  switch (kind) {
+    case "tool_search":
+      return true;
+    case "local_shell":
+      return isListOfStrings(shellAction(text)["command"]);
+    case "shell":
+      return isListOfStrings(value["commands"]);
+    case "apply_patch":
+      return typeof value["type"] === "string" && typeof value["path"] === "string";
+    default:
+      return unreachable(kind);
+  }
+}
+
+function isListOfStrings(value: unknown): boolean {
+  return (
+    Array.isArray(value) && value.length > 0 && value.every((each) => typeof each === "string")
+  );
 }

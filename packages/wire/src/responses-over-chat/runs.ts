@@ -90,6 +90,16 @@ export class Runs {
     if (data !== "") say("response.audio.delta", data);
   }
 
+  /** A picture in the reply: Responses knows them as calls of the server's own image tool. */
+  image(url: string, out: ResponseEvent[]): void {
+    const [, format, result] = /^data:image\/(\w+)[^,]*;base64,(.*)$/s.exec(url) ?? [];
+    if (format === undefined || result === undefined) return this.text(`![image](${url})`, [], out);
+    const id = this.#options.newId("ig");
+    const item = { type: "image_generation_call" as const, id, output_format: format };
+    const index = this.#output.add({ ...item, status: "in_progress", result: null }, out);
+    this.#output.done(index, { ...item, status: "completed", result }, out);
+  }
+
   annotation(annotation: JsonObject, out: ResponseEvent[]): void {
     this.#annotations.push(responseAnnotation(annotation));
     this.#putAnnotations(out);

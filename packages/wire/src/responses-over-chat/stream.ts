@@ -1,5 +1,5 @@
 import { ChoiceReader, type Piece } from "../chat-upstream/choice.ts";
-import { choicesOf } from "../chat-upstream/choices.ts";
+import { choicesOf, errorIn } from "../chat-upstream/choices.ts";
 import type { ChatInput } from "../chat-upstream/chunk-reader.ts";
 import { failureOfEnd } from "../chat-upstream/ending.ts";
 import { unreachable } from "../error.ts";
@@ -111,17 +111,14 @@ export class ResponsesOverChat implements StreamMachine<ChatInput, ResponseEvent
     }
     const usage = usageIn(input);
     if (usage !== undefined) this.#usage = responseUsage(usage);
-    if (input.error !== undefined && input.error !== null) {
-      const { code, message } = upstreamFailure(input.error);
-      this.#choice.failUnlessCut(code, message);
-    }
+    const error = errorIn(input);
+    if (error !== undefined) this.#choice.failUnlessCut(upstreamFailure(error));
   }
 
   end(how: StreamEnd, out: ResponseEvent[]): void {
     if (this.#state === "ended") return;
     if (!this.#choice.hasFinished || how === "aborted") {
-      const { code, message } = failureOfEnd(how);
-      this.#choice.fail(code, message);
+      this.#choice.fail(failureOfEnd(how));
     }
     this.#finish(out);
   }
@@ -155,6 +152,12 @@ export class ResponsesOverChat implements StreamMachine<ChatInput, ResponseEvent
         case "call.closed":
           this.#calls.close(piece, out);
           break;
+        case "image":
+          this.#runs.close("completed", out);
+          this.#runs.image(piece.url, out);
+          break;
+        case "call.fields":
+          break; // there is no place for them on this wire; signatures among them travel sealed
         default:
           unreachable(piece);
       }

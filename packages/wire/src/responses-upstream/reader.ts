@@ -1,7 +1,7 @@
 import type { Piece } from "../chat-upstream/choice.ts";
 import { isObject, nonEmptyString, parseJson, type JsonObject, type JsonValue } from "../json.ts";
 import { stronger, type Finish } from "../mapping/finish.ts";
-import { upstreamFailure } from "../mapping/upstream-error.ts";
+import { upstreamFailure, type UpstreamFailure } from "../mapping/upstream-error.ts";
 import type { RepairCode, Repairs } from "../repairs.ts";
 import type { AssembledCall } from "../tools/assembler.ts";
 import type { ResponsesInput } from "./body.ts";
@@ -9,7 +9,6 @@ import type { ResponsesInput } from "./body.ts";
 /** What a response said, in order; beside what a Chat choice can say, pictures and reasoning under seal. */
 export type ResponsePiece =
   | Piece
-  | { type: "image"; url: string }
   | { type: "reasoning.encrypted"; id: string | undefined; data: string };
 
 export interface ResponseReaderOptions {
@@ -47,8 +46,8 @@ export class ResponseReader {
     return this.#finish;
   }
 
-  fail(code: string, message: string): void {
-    this.#finish = stronger(this.#finish, { kind: "failed", code, message });
+  fail(failure: UpstreamFailure): void {
+    this.#finish = stronger(this.#finish, { kind: "failed", ...failure });
   }
 
   read(event: ResponsesInput, out: ResponsePiece[]): void {
@@ -314,7 +313,8 @@ export class ResponseReader {
     const whole = finished && (call.kind === "custom" || parseJson(text) !== undefined);
     if (finished && !whole) this.#repair("arguments_not_whole", text);
     passing.done = true;
-    out.push({ type: "call.closed", call, arguments: text, whole, received: text, cut: !finished });
+    const closing = { arguments: text, whole, received: text, cut: !finished, finished };
+    out.push({ type: "call.closed", call, ...closing });
   }
 
   #terminal(event: ResponsesInput, out: ResponsePiece[]): void {

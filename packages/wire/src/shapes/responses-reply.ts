@@ -10,7 +10,8 @@ export type OutputItem =
   | ToolSearchCallItem
   | LocalShellCallItem
   | ShellCallItem
-  | ApplyPatchCallItem;
+  | ApplyPatchCallItem
+  | ImageGenerationCallItem;
 
 export interface MessageItem {
   type: "message";
@@ -85,6 +86,15 @@ export interface ApplyPatchCallItem {
   status: ItemStatus;
   call_id: string;
   operation: JsonObject;
+}
+
+export interface ImageGenerationCallItem {
+  type: "image_generation_call";
+  id: string;
+  status: ItemStatus;
+  output_format: string;
+  /** The picture, in base64. */
+  result: string | null;
 }
 
 export interface ResponseUsage {

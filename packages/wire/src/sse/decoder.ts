@@ -101,6 +101,7 @@ export class SseDecoder implements StreamMachine<string | Uint8Array, SseEvent> 
         this.#data === undefined &&
         text.startsWith("data: ", at)
       ) {
+        this.#limit(end - at);
         out.push({
           event: this.#event,
           data: text.slice(at + 6, end),

@@ -70,7 +70,7 @@ export class ArgumentsBuffer {
   /** What is left to send when the call is cut off: nothing is invented, nothing is split. */
   cut(): { unsent: string; text: string } {
     const settled = this.#settleAtEnd();
-    const text = this.#value.toString();
+    const text = this.#value.toString() + this.#tail;
     return { unsent: settled + text.slice(this.#sentLength), text };
   }
 
@@ -114,6 +114,7 @@ export class ArgumentsBuffer {
       this.#tail += text;
       return this.#dropPlaceholder();
     }
+    if (this.#isNull() && text.trimStart().startsWith("{")) this.#forgetPlaceholder();
     const start = this.#value.isEmpty ? firstNonBlank(text) : 0;
     if (start > 0) this.#leadingBlanks += text.slice(0, start);
     if (start === text.length) return "";
@@ -134,13 +135,22 @@ export class ArgumentsBuffer {
   /** `{}` and then an object: Gemini's compatible endpoint opens a call so. */
   #dropPlaceholder(): string {
     if (!this.#mayBePlaceholder() || !this.#tail.trimStart().startsWith("{")) return "";
-    this.#repaired("arguments_placeholder");
     const rest = this.#tail;
+    this.#forgetPlaceholder();
+    return this.#append(rest);
+  }
+
+  #forgetPlaceholder(): void {
+    this.#repaired("arguments_placeholder");
     this.#value.clear();
     this.#tail = "";
     this.#valueEnded = false;
     this.#boundary = new ValueBoundary();
-    return this.#append(rest);
+  }
+
+  #isNull(): boolean {
+    const { length } = this.#value;
+    return length >= 4 && length <= longestPlaceholder && this.#value.toString().trim() === "null";
   }
 
   /** `{`, `{}`, `null` and their beginnings: what may turn out to have stood for nothing, and so is held back. */
@@ -176,8 +186,10 @@ export class ArgumentsBuffer {
       rest = rest.slice(text.length).trimStart();
     }
     if (rest === "") return calls;
-    // A brace too many or a stop token changes nothing of what was meant; anything else may.
-    if (/^(?:[}\]\s]|<\|[^|]*\|>|<\/s>)+$/.test(rest)) this.#repaired("arguments_tail_dropped");
+    // A brace too many or a stop token changes nothing of what was meant; anything else may, and after a snapshot, which
+    // was a guess, that too.
+    if (!this.#snapshots && /^(?:[}\]\s]|<\|[^|]*\|>|<\/s>)+$/.test(rest))
+      this.#repaired("arguments_tail_dropped");
     else for (const call of calls) call.whole = false;
     return calls;
   }

@@ -1,4 +1,4 @@
-import { isObject, nonEmptyString, type JsonObject, type JsonValue } from "../json.ts";
+import { isObject, nonEmptyString, parseJson, type JsonObject, type JsonValue } from "../json.ts";
 import type { RepairCode, Repairs } from "../repairs.ts";
 import type { ChatToolCallDelta } from "../shapes/chat-reply.ts";
 import { ArgumentsBuffer } from "./arguments.ts";
@@ -17,6 +17,8 @@ export interface AssembledCall {
 export type CallEvent =
   | { type: "call.opened"; call: AssembledCall }
   | { type: "call.arguments"; call: AssembledCall; delta: string }
+  /** Fields of a fragment that we do not know: of the call, and of its `function` or `custom`. */
+  | { type: "call.fields"; call: AssembledCall; fields: JsonObject; described: JsonObject }
   | {
       type: "call.closed";
       call: AssembledCall;
@@ -26,6 +28,8 @@ export type CallEvent =
       received: string;
       /** The reply was cut off, or failed: whatever has come of the call is not all of it. */
       cut: boolean;
+      /** The upstream said that the reply was finished. Plain text has nothing else to show that it is whole. */
+      finished: boolean;
     };
 
 /** Where events go: an array of them, or of anything that they are part of. */
@@ -75,14 +79,23 @@ export class ToolCallAssembler {
   }
 
   push(fragment: ChatToolCallDelta, out: CallSink): void {
-    const { id, name, index, kind, arguments: text, extra } = this.#read(fragment);
+    const {
+      id,
+      name,
+      index,
+      kind,
+      arguments: text,
+      isObject: asObject,
+      extra,
+    } = this.#read(fragment);
     const slot = this.#slotFor(id, name, index, text);
     if (slot.kind === "unknown" && kind !== "unknown") slot.kind = kind;
     if (id !== undefined) this.#learnId(slot, id);
     if (name !== undefined) this.#learnName(slot, name);
     if (extra !== undefined) this.#learnExtra(slot, extra);
+    this.#learnFields(slot, fragment, out);
     if (text === "") return;
-    const delta = slot.kind === "custom" ? slot.appendInput(text) : slot.arguments.push(text);
+    const delta = this.#append(slot, text, asObject);
     // Before the name is known there is nothing to open; `pending` then collects what could have been sent.
     if (slot.call === undefined && slot.name !== undefined) this.openNamed(out, slot);
     if (delta === "") return;
@@ -94,22 +107,31 @@ export class ToolCallAssembler {
   openNamed(out: CallSink, last?: Slot): void {
     if (this.#unopened === 0) return;
     for (const slot of this.#slots) {
-      if (slot.call === undefined && slot.name !== undefined) this.#open(slot, slot.name, out);
+      const { name } = slot;
+      // Half a name may still get its other half, until its own arguments begin.
+      const opens = name !== undefined && (slot === last || !this.#leadsToATool(name, name));
+      if (slot.call === undefined && opens) this.#open(slot, name, out);
       if (slot === last) return;
     }
   }
 
-  /** The end of the choice. `cut` when it was no regular one: then no call is whole. */
-  close(cut: boolean, out: CallSink): void {
-    this.openNamed(out);
+  /**
+   * The end of the choice. `cut` when it was no regular one: then no call is whole. `finished` when the upstream said
+   * so, and did not merely stop.
+   */
+  close({ cut, finished }: { cut: boolean; finished: boolean }, out: CallSink): void {
     for (const slot of this.#slots) {
+      if (slot.call === undefined && slot.name !== undefined) this.#open(slot, slot.name, out);
       if (slot.call === undefined) {
         this.#repair("call_without_name", slot.arguments.cut().text);
         continue;
       }
+      this.#flushObject(slot, slot.call, out);
       if (cut) this.#closeCut(slot, slot.call, out);
-      else if (slot.kind === "custom") out.push(closed(slot.call, slot.input, { whole: true }));
-      else this.#closeWhole(slot, slot.call, out);
+      else if (slot.kind === "custom") {
+        const whole = finished && !slot.doubted;
+        out.push(closed(slot.call, slot.input, { whole, finished }));
+      } else this.#closeWhole(slot, slot.call, finished, out);
     }
     this.#slots.length = 0;
     this.#byId.clear();
@@ -123,7 +145,7 @@ export class ToolCallAssembler {
     out.push(closed(call, final, { whole: false, cut: true }));
   }
 
-  #closeWhole(slot: Slot, call: AssembledCall, out: CallSink): void {
+  #closeWhole(slot: Slot, call: AssembledCall, finished: boolean, out: CallSink): void {
     const { unsent, calls } = slot.arguments.close();
     if (unsent !== "") out.push({ type: "call.arguments", call, delta: unsent });
     calls.forEach(({ text, whole }, nth) => {
@@ -135,7 +157,7 @@ export class ToolCallAssembler {
       }
       if (!whole) this.#repair("arguments_not_whole", text);
       const received = nth === 0 ? slot.arguments.received : text;
-      out.push(closed(current, text, { whole, received }));
+      out.push(closed(current, text, { whole: whole && !slot.doubted, received, finished }));
     });
   }
 
@@ -154,13 +176,14 @@ export class ToolCallAssembler {
       index: integer(fragment.index),
       kind: custom ? "custom" : isObject(fragment.function) ? "function" : "unknown",
       arguments: this.#argumentsText(given),
+      isObject: typeof given === "object" && given !== null,
       extra: isObject(fragment["extra_content"]) ? fragment["extra_content"] : undefined,
     };
   }
 
   #argumentsText(given: JsonValue | undefined): string {
     if (typeof given === "string") return given;
-    if (typeof given !== "object" || given === null) return "";
+    if (given === undefined || given === null) return "";
     const text = JSON.stringify(given);
     this.#repair("arguments_object", text);
     return text;
@@ -173,17 +196,20 @@ export class ToolCallAssembler {
     index: number | undefined,
     text: string,
   ): Slot {
+    const held = index === undefined ? undefined : this.#byIndex.get(index);
     const known = id === undefined ? undefined : this.#byId.get(id);
     if (known !== undefined) {
-      const another = known.arguments.isEnded && name !== undefined && name !== known.name;
-      return another ? this.#newSlot(index) : known;
+      // Some servers give all their calls one id ("0", "functions"): then the index tells them apart.
+      if (held !== undefined && held !== known && held.providerId === id) return held;
+      return this.#isAnother(known, name, index !== undefined && held === undefined)
+        ? this.#newSlot(index)
+        : known;
     }
 
-    const held = index === undefined ? undefined : this.#byIndex.get(index);
     if (held !== undefined) {
       if (id !== undefined && held.providerId !== undefined) {
         // A server that makes up a new id for every fragment names the call in the first one only.
-        if (name !== undefined || held.arguments.isEnded) return this.#newSlot(index);
+        if (name !== undefined || held.isEnded) return this.#newSlot(index);
         this.#repair("call_id_changed", id);
         return held;
       }
@@ -196,10 +222,16 @@ export class ToolCallAssembler {
         if (index !== undefined) this.#repair("call_index_ignored", String(index));
         return last;
       }
-      const goesOn = index === undefined && name === last.name && !last.arguments.isEnded;
+      const goesOn = index === undefined && name === last.name && !last.isEnded;
       if (goesOn && last.providerId === undefined) return last;
     }
     return this.#newSlot(index);
+  }
+
+  /** A known id with the name of another tool: another call, once the first is whole or if it stands elsewhere. */
+  #isAnother(known: Slot, name: string | undefined, elsewhere: boolean): boolean {
+    if (name === undefined || known.name === undefined || name === known.name) return false;
+    return known.isEnded || (elsewhere && !this.#leadsToATool(known.name, known.name + name));
   }
 
   #newSlot(index: number | undefined): Slot {
@@ -231,9 +263,48 @@ export class ToolCallAssembler {
     if (slot.call === undefined && this.#leadsToATool(slot.name, joined)) {
       slot.name = joined;
       this.#repair("call_name_joined", joined);
-    } else this.#repair("call_name_ignored", name);
+      return;
+    }
+    this.#repair("call_name_ignored", name);
+    // Which of two tools was meant cannot be known, and the wrong one must not run.
+    if (this.#options.toolNames.has(name)) slot.doubted = true;
   }
 
+  /** Fields that we do not know go out with the call, once it has opened. */
+  #learnFields(slot: Slot, fragment: ChatToolCallDelta, out: CallSink): void {
+    const unknown = unknownFields(fragment, ofCalls);
+    const within = unknownFields(fragment.function ?? fragment.custom ?? {}, ofFunctions);
+    if (unknown === undefined && within === undefined) return;
+    Object.assign(slot.fields, unknown);
+    Object.assign(slot.described, within);
+    if (slot.call !== undefined) this.#putFields(slot, slot.call, out);
+  }
+
+  #putFields(slot: Slot, call: AssembledCall, out: CallSink): void {
+    if (isEmpty(slot.fields) && isEmpty(slot.described)) return;
+    out.push({ type: "call.fields", call, fields: slot.fields, described: slot.described });
+    slot.fields = {};
+    slot.described = {};
+  }
+
+  #append(slot: Slot, text: string, asObject: boolean): string {
+    if (slot.kind === "custom") return slot.appendInput(text);
+    if (!asObject) return slot.arguments.push(text);
+    // Whole objects may be snapshots of a growing one, so the last is held back until the end.
+    const earlier = slot.object;
+    slot.object = text;
+    if (earlier === undefined || contains(text, earlier)) return "";
+    return slot.arguments.push(earlier);
+  }
+
+  #flushObject(slot: Slot, call: AssembledCall, out: CallSink): void {
+    if (slot.object === undefined) return;
+    const delta = slot.arguments.push(slot.object);
+    slot.object = undefined;
+    if (delta !== "") out.push({ type: "call.arguments", call, delta });
+  }
+
+  /** Whether a name that is none yet may become one. */
   #leadsToATool(present: string, joined: string): boolean {
     const { toolNames } = this.#options;
     if (toolNames.has(present)) return false;
@@ -251,6 +322,7 @@ export class ToolCallAssembler {
     this.#unopened -= 1;
     if (slot.extra !== undefined) this.#extras[call.id] = slot.extra;
     out.push({ type: "call.opened", call });
+    this.#putFields(slot, call, out);
     if (slot.pending !== "") out.push({ type: "call.arguments", call, delta: slot.pending });
     slot.pending = "";
   }
@@ -288,6 +360,7 @@ interface Fragment {
   index: number | undefined;
   kind: "function" | "custom" | "unknown";
   arguments: string;
+  isObject: boolean;
   extra: JsonObject | undefined;
 }
 
@@ -298,6 +371,12 @@ class Slot {
   kind: "function" | "custom" | "unknown" = "unknown";
   call: AssembledCall | undefined;
   extra: JsonObject | undefined;
+  fields: JsonObject = {};
+  described: JsonObject = {};
+  /** Arguments that came as an object and may yet be replaced by a larger one. */
+  object: string | undefined;
+  /** Another tool was named for this call: then it must not run. */
+  doubted = false;
   /** What can be sent once the call has opened. */
   pending = "";
   /** The plain text of a custom call. */
@@ -306,6 +385,11 @@ class Slot {
 
   constructor(repaired: (code: RepairCode) => void) {
     this.arguments = new ArgumentsBuffer(repaired);
+  }
+
+  /** Whether the arguments have come to an end, so that a name means another call. */
+  get isEnded(): boolean {
+    return this.arguments.isEnded || this.object !== undefined;
   }
 
   appendInput(text: string): string {
@@ -319,17 +403,52 @@ class Slot {
  * arguments once more, is an echo: as a call of its own it would run the tool twice.
  */
 function startsAnother(slot: Slot, name: string | undefined, text: string): boolean {
-  if (name === undefined || !slot.arguments.isEnded) return false;
+  if (name === undefined || !slot.isEnded) return false;
   if (name !== slot.name) return true;
-  return text.trim() !== "" && text !== slot.arguments.received;
+  return text.trim() !== "" && text !== slot.arguments.received && text !== slot.object;
 }
 
-function closed(
-  call: AssembledCall,
-  text: string,
-  { whole, received = text, cut = false }: { whole: boolean; received?: string; cut?: boolean },
-): CallEvent {
-  return { type: "call.closed", call, arguments: text, whole, received, cut };
+interface Closing {
+  whole: boolean;
+  received?: string;
+  cut?: boolean;
+  finished?: boolean;
+}
+
+function closed(call: AssembledCall, text: string, closing: Closing): CallEvent {
+  const { whole, received = text, cut = false, finished = false } = closing;
+  return { type: "call.closed", call, arguments: text, whole, received, cut, finished };
+}
+
+/** Whether one JSON object has all the keys of another. */
+function contains(text: string, earlier: string): boolean {
+  const [larger, smaller] = [parseJson(text), parseJson(earlier)];
+  if (!isObject(larger) || !isObject(smaller)) return false;
+  return Object.keys(smaller).every((key) => Object.hasOwn(larger, key));
+}
+
+const ofCalls = new Set([
+  "index",
+  "id",
+  "type",
+  "function",
+  "custom",
+  "name",
+  "arguments",
+  "input",
+]);
+const ofFunctions = new Set(["name", "arguments", "input"]);
+
+/** The fields of an object that are not known; undefined, at no cost, where all are. */
+function unknownFields(object: object, known: ReadonlySet<string>): JsonObject | undefined {
+  let unknown: JsonObject | undefined;
+  for (const field in object)
+    if (!known.has(field)) (unknown ??= {})[field] = (object as JsonObject)[field];
+  return unknown;
+}
+
+function isEmpty(fields: object): boolean {
+  return Object.keys(fields).length === 0;
 }
 
 function absentIfNull(word: string | undefined): string | undefined {
