@@ -446,7 +446,7 @@ describe("tools and parameters", () => {
   });
 
   test("a forced choice is said in words where the upstream refuses it", () => {
-    const profile = withFlags(genericProfile, { forcedToolChoice: false });
+    const profile = withFlags(genericProfile, { toolChoice: "unforced" });
     const { body, repairs } = translate(
       {
         input: "hi",
