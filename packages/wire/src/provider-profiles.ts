@@ -5,8 +5,8 @@ import { commonParameters, genericProfile, withFlags, type Profile } from "./pro
  * its provider serves by default; where two of its models contradict each other, what both take.
  */
 export const profiles = {
-  // OpenAI API reference of Chat Completions and its SDK's types; custom tools: guide "Function calling". max_tokens
-  // is refused by o-series and GPT-5. Its models have no think tags: what looks like one is meant as text.
+  // The request types of OpenAI's SDK 7.53; custom tools: recording openai-gpt-5-tool. max_tokens is refused by o-series
+  // and GPT-5. Its models write no think tags: what looks like one is meant as text.
   openai: {
     developerRole: "developer",
     customTools: "native",
@@ -127,11 +127,20 @@ export const profiles = {
     droppedParameters: ["frequency_penalty", "presence_penalty", "stop"],
   },
 
-  // OpenRouter "Reasoning Tokens": reasoning_details come back whole; "Parameters": what a model does not know is ignored.
+  // OpenRouter "Reasoning Tokens": reasoning_details come back whole. "API Reference": how it routes is asked for in fields
+  // of its own.
   openrouter: {
     reasoningField: "reasoning_details",
     reasoningRange: "all",
-    parameters: "all",
+    parameters: [
+      ...commonParameters,
+      "models",
+      "plugins",
+      "provider",
+      "route",
+      "transforms",
+      "user",
+    ],
   },
 
   // Together "Reasoning": replies have `reasoning`, efforts are these three.
@@ -177,8 +186,8 @@ export const profiles = {
     efforts: ["none", "low", "medium", "high"],
   },
 
-  // lmstudio-bug-tracker 189: json_schema, never json_object; 670: tool_choice is a string. RQ-REASONING-FIELD. It runs
-  // llama.cpp's templates.
+  // lmstudio-bug-tracker 189: json_schema, never json_object. linguito 21: tool_choice is a string. Reasoning:
+  // RQ-REASONING-FIELD. lmstudio-copilot-provider 35: four efforts. It runs the same templates as llama.cpp.
   "lm-studio": {
     laterSystem: "hoist",
     reasoningField: "reasoning_content",

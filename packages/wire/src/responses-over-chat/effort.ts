@@ -11,15 +11,19 @@ export function knownEffort(
   repairs: Repairs,
 ): string | undefined {
   if (!asked || efforts === "any" || efforts.includes(asked)) return asked;
-  const place = ladder.indexOf(asked);
-  let nearest: string | undefined;
-  for (const word of place < 0 ? [] : efforts)
-    if (nearest === undefined || distance(word) <= distance(nearest)) nearest = word;
+  const nearest = ladder.includes(asked) ? nearestOf(efforts, ladder.indexOf(asked)) : undefined;
   if (nearest === undefined) repairs.add("parameter_dropped", `reasoning.effort: ${asked}`);
   else repairs.add("parameter_changed", `reasoning.effort: ${asked} -> ${nearest}`);
   return nearest;
+}
 
-  function distance(word: string): number {
-    return Math.abs(ladder.indexOf(word) - place);
+function nearestOf(efforts: readonly string[], place: number): string | undefined {
+  let nearest: string | undefined;
+  let distance = Infinity;
+  for (const [at, word] of ladder.entries()) {
+    if (!efforts.includes(word) || Math.abs(at - place) > distance) continue;
+    nearest = word;
+    distance = Math.abs(at - place);
   }
+  return nearest;
 }
