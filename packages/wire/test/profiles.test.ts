@@ -13,6 +13,7 @@ import {
   type ProviderName,
   type ResponseObject,
   type TranslatedRequest,
+  type Unseal,
 } from "@deltawire/wire";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -23,6 +24,10 @@ import { runs } from "./runs.ts";
 
 interface Known {
   rules: RuleName[];
+  /** Where it reads an assistant's earlier thinking, and how far back. */
+  reads?: [field: (typeof thinkingFields)[number], range: "turn" | "all"];
+  /** Parameters that it takes, beyond those that everyone takes. */
+  takes?: string[];
   /** Parameters that it answers with a 400. */
   refuses?: string[];
   /** Efforts that it answers with a 400. */
@@ -32,12 +37,24 @@ interface Known {
 /** What each provider is known to refuse, told apart from the flags that are to prevent it. */
 const known: Record<ProviderName | "generic", Known> = {
   generic: { rules: ["no-reasoning-content", "known-params-only"] },
-  openai: { rules: ["no-max-tokens", "no-reasoning-content"] },
+  openai: {
+    rules: ["no-max-tokens", "no-reasoning-content"],
+    takes: ["max_completion_tokens", "logit_bias", "prompt_cache_key", "service_tier", "verbosity"],
+  },
   azure: { rules: ["no-max-tokens", "no-reasoning-content"] },
-  deepseek: { rules: ["needs-reasoning-content", "no-forced-tool-choice", "no-json-schema"] },
-  glm: { rules: ["auto-tool-choice", "no-json-schema"], refusesEfforts: ["medium"] },
+  deepseek: {
+    rules: ["needs-reasoning-content", "no-forced-tool-choice", "no-json-schema"],
+    reads: ["reasoning_content", "all"],
+  },
+  glm: {
+    rules: ["auto-tool-choice", "no-json-schema"],
+    reads: ["reasoning_content", "all"],
+    refuses: ["frequency_penalty", "presence_penalty"],
+    refusesEfforts: ["medium"],
+  },
   qwen: {
     rules: ["single-leading-system", "no-forced-tool-choice", "no-json-schema", "stream-only"],
+    reads: ["reasoning_content", "turn"],
   },
   kimi: {
     rules: [
@@ -45,8 +62,11 @@ const known: Record<ProviderName | "generic", Known> = {
       "kimi-ids",
       "moonshot-schema",
       "no-forced-tool-choice",
+      "no-json-schema",
+      "no-max-tokens",
       "temperature-1-only",
     ],
+    reads: ["reasoning_content", "all"],
     refuses: ["temperature", "top_p", "frequency_penalty", "presence_penalty"],
     refusesEfforts: ["none", "medium", "xhigh"],
   },
@@ -77,25 +97,46 @@ const known: Record<ProviderName | "generic", Known> = {
     refuses: ["logprobs", "top_logprobs", "logit_bias"],
     refusesEfforts: ["none", "xhigh"],
   },
-  xai: { rules: [], refuses: ["frequency_penalty", "presence_penalty", "stop"] },
-  openrouter: { rules: ["no-reasoning-content"] },
-  together: { rules: ["no-reasoning-content"] },
-  fireworks: { rules: ["single-leading-system"] },
-  cerebras: {
+  xai: {
     rules: ["no-reasoning-content"],
+    refuses: ["frequency_penalty", "presence_penalty", "stop"],
+    refusesEfforts: ["minimal"],
+  },
+  openrouter: {
+    rules: ["no-reasoning-content"],
+    reads: ["reasoning_details", "all"],
+    takes: ["provider", "models"],
+  },
+  together: { rules: ["no-reasoning-content"], refusesEfforts: ["xhigh"] },
+  fireworks: { rules: ["single-leading-system"], reads: ["reasoning_content", "turn"] },
+  cerebras: {
+    rules: ["no-reasoning-content", "no-max-tokens"],
+    reads: ["reasoning", "turn"],
     refuses: ["frequency_penalty", "presence_penalty", "logit_bias", "service_tier"],
+    refusesEfforts: ["minimal", "xhigh"],
   },
   gemini: {
     rules: ["no-reasoning-content"],
     refuses: ["frequency_penalty", "seed", "top_k"],
     refusesEfforts: ["none"],
   },
-  vllm: { rules: ["single-leading-system", "no-reasoning-content"] },
-  sglang: { rules: ["single-leading-system"] },
-  "llama.cpp": { rules: ["single-leading-system", "string-tool-choice"] },
-  ollama: { rules: ["auto-tool-choice"], refusesEfforts: ["minimal", "xhigh"] },
+  vllm: {
+    rules: ["single-leading-system", "no-reasoning-content"],
+    reads: ["reasoning", "turn"],
+  },
+  sglang: { rules: ["single-leading-system"], reads: ["reasoning_content", "turn"] },
+  "llama.cpp": {
+    rules: ["single-leading-system", "string-tool-choice"],
+    reads: ["reasoning_content", "turn"],
+  },
+  ollama: {
+    rules: ["auto-tool-choice"],
+    reads: ["reasoning", "turn"],
+    refusesEfforts: ["minimal", "xhigh"],
+  },
   "lm-studio": {
     rules: ["single-leading-system", "string-tool-choice", "no-json-object"],
+    reads: ["reasoning_content", "turn"],
     refusesEfforts: ["minimal", "xhigh", "max"],
   },
 };
@@ -111,7 +152,7 @@ const named = Object.entries(known).map(([name, { rules, ...rest }]) => ({
   ...rest,
 }));
 
-describe.each(named)("$name", ({ profile, rules, refuses = [], refusesEfforts = [] }) => {
+describe.each(named)("$name", ({ profile, rules, reads, takes = [], ...refused }) => {
   test.each(rules)("gets nothing that %s forbids, whatever is asked", (rule) => {
     const cases = ruledCases.filter((one) => one.rule === rule);
     expect(cases).not.toEqual([]);
@@ -141,15 +182,32 @@ describe.each(named)("$name", ({ profile, rules, refuses = [], refusesEfforts = 
     expect(calledNames(later)).toEqual(offeredNames(offered));
   });
 
-  test("gets no parameter and no effort that it refuses", () => {
+  test("gets its thinking back where it reads it, and nowhere else", () => {
+    const [field, range] = reads ?? [];
+    const { body } = translate({ input: twoTurns }, profile, () => ({ details: [thought] }));
+    const fields = body.messages
+      .filter((message) => message["tool_calls"] !== undefined)
+      .map((message) => thinkingFields.filter((one) => Boolean(message[one])));
+    const wanted = field === undefined ? [] : [field];
+    expect(fields).toEqual([range === "all" ? wanted : [], wanted]);
+  });
+
+  test("gets the parameters that it takes, and no parameter and no effort that it refuses", () => {
     const { body } = translate(everything, profile);
-    for (const name of refuses) expect(body).not.toHaveProperty(name);
-    for (const effort of refusesEfforts) {
+    for (const name of takes) expect(body).toHaveProperty(name);
+    for (const name of refused.refuses ?? []) expect(body).not.toHaveProperty(name);
+    for (const effort of refused.refusesEfforts ?? []) {
       const asked = translate({ input: "hi", reasoning: { effort } }, profile).body;
       expect(asked.reasoning_effort).toBeTypeOf("string");
       expect(asked.reasoning_effort).not.toBe(effort);
     }
   });
+});
+
+test("OpenAI gets its own tools as they are, and its text as it is", () => {
+  const { body } = translate({ input: "hi", tools: everyKind }, profileOf("openai"));
+  expect(body.tools?.filter(({ type }) => type === "custom")).toHaveLength(2);
+  expect(profileOf("openai").thinkTags).toBe(false);
 });
 
 describe("a profile's name", () => {
@@ -303,7 +361,29 @@ const everything = {
   reasoning: { effort: "high" },
   service_tier: "flex",
   parallel_tool_calls: false,
+  prompt_cache_key: "k",
+  text: { verbosity: "low" },
+  provider: { only: ["a"] },
+  models: ["m", "n"],
 };
+
+const thinkingFields = ["reasoning", "reasoning_content", "reasoning_details"] as const;
+const thought = { type: "reasoning.text", text: "hm", signature: "s" };
+const thinking = {
+  type: "reasoning",
+  summary: [{ type: "summary_text", text: "hm" }],
+  encrypted_content: "sealed",
+};
+const twoTurns = [
+  { role: "user", content: "look" },
+  thinking,
+  { type: "function_call", call_id: "call_aaa", name: "look", arguments: "{}" },
+  { type: "function_call_output", call_id: "call_aaa", output: "A" },
+  { role: "user", content: "again" },
+  thinking,
+  { type: "function_call", call_id: "call_bbb", name: "look", arguments: "{}" },
+  { type: "function_call_output", call_id: "call_bbb", output: "B" },
+];
 
 const everyKind = [
   { type: "function", name: "look", parameters: { type: "object", properties: {} } },
@@ -339,9 +419,9 @@ function profileOf(name: string): Profile {
   return profile;
 }
 
-function translate(request: object, profile: Profile): TranslatedRequest {
+function translate(request: object, profile: Profile, unseal?: Unseal): TranslatedRequest {
   const decoded = decodeResponsesRequest({ model: "m", ...structuredClone(request) });
-  return chatRequest(decoded, { profile });
+  return chatRequest(decoded, { profile, unseal });
 }
 
 /** A reply that calls every tool that was offered. */
