@@ -55,7 +55,7 @@ export const profiles = {
   },
 
   // Model Studio "Deep thinking": most thinking models only stream. eino issue 994: no forced tool_choice while thinking.
-  // Instructor "Qwen": json_schema on the newest models only. OpenKB issue 242: a tool message takes text only.
+  // Instructor "Qwen": json_schema on the newest models only. Qwen issue 956: the system message is the first.
   qwen: {
     laterSystem: "hoist",
     reasoningField: "reasoning_content",
