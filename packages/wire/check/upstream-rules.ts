@@ -1,9 +1,11 @@
 import type { ChatMessage, ChatRequest, JsonObject } from "@deltawire/wire";
 
-/** What a strict upstream has against a request; undefined when it takes it. Names as in `../shared/quirks`. */
+/** What a strict upstream has against a request; undefined when it takes it. */
 export type UpstreamRule = (request: ChatRequest) => string | undefined;
 
 export const upstreamRules = {
+  // Those of the shared catalogue, under its names
+
   "no-developer-role": ({ messages }) =>
     complaint(messages, (message) => {
       if (message.role === "developer") return "unknown role developer";
@@ -94,6 +96,54 @@ export const upstreamRules = {
     );
     return wrong === undefined ? undefined : `not a function: ${JSON.stringify(wrong)}`;
   },
+
+  // Our own, each after an error message that a provider sends (`provider-profiles.ts` says which)
+
+  "no-user-after-tool": ({ messages }) =>
+    adjacency(messages) ??
+    complaint(
+      messages,
+      ({ role }, index) =>
+        role === "user" && messages[index - 1]?.role === "tool" && "user after tool",
+    ),
+
+  "string-tool-choice": ({ tool_choice: choice }) =>
+    typeof choice === "object" && choice !== null ? "tool_choice is an object" : undefined,
+
+  "auto-tool-choice": ({ tool_choice: choice }) =>
+    choice === undefined || choice === "auto" ? undefined : "tool_choice is not auto",
+
+  "no-json-object": ({ response_format: format }) =>
+    format?.type === "json_object" ? "json_object" : undefined,
+
+  "no-response-format": ({ response_format: format }) =>
+    format === undefined ? undefined : "response_format",
+
+  "no-format-beside-tools": ({ response_format: format, tools }) =>
+    format !== undefined && (tools ?? []).length > 0 ? "response_format beside tools" : undefined,
+
+  "no-stream-options": ({ stream_options: options }) =>
+    options === undefined ? undefined : "stream_options",
+
+  "no-max-tokens": ({ max_tokens: limit }) => (limit === undefined ? undefined : "max_tokens"),
+
+  "no-null-content": ({ messages }) =>
+    complaint(messages, ({ content }) => content === null && "content is null"),
+
+  "no-reasoning-content": ({ messages }) =>
+    complaint(
+      messages,
+      (message) =>
+        message.role === "assistant" &&
+        message.reasoning_content !== undefined &&
+        "reasoning_content",
+    ),
+
+  "thinks-in-tags": ({ messages }) =>
+    complaint(messages, ({ role, content }) => {
+      const thinks = typeof content === "string" && content.startsWith("<think>\n");
+      return role === "assistant" && !thinks && "no thinking in the content";
+    }),
 } satisfies Record<string, UpstreamRule>;
 
 export type RuleName = keyof typeof upstreamRules;

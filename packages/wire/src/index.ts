@@ -80,6 +80,7 @@ export {
 } from "./responses-over-chat/request.ts";
 export type { Recall, RecalledReasoning } from "./responses-over-chat/reasoning-replay.ts";
 export { genericProfile, withFlags, type Profile, type ReplyFlags } from "./profiles.ts";
+export { profileNamed, profileNames, profiles, type ProviderName } from "./provider-profiles.ts";
 export type {
   ChatContent,
   ChatContentPart,

@@ -1,8 +1,8 @@
 import type { JsonObject } from "./json.ts";
 
 /**
- * How a Chat upstream may differ, as data. A gateway switches flags on by the upstream's name or by
- * learning from a refusal; nothing else in this package knows a provider.
+ * How a Chat upstream may differ, as data. A gateway switches flags on by the upstream's name
+ * (`provider-profiles.ts`) or by learning from a refusal; nothing else in this package knows a provider.
  */
 export interface Profile {
   /** For logs and for the user. */
@@ -17,6 +17,8 @@ export interface Profile {
    * text. Qwen3.5+ templates on vLLM and llama.cpp, and MiniMax, take one system message, in front.
    */
   readonly laterSystem: "keep" | "hoist" | "user";
+  /** Whether the user may speak directly after a result. Mistral refuses it: the assistant gets a word between. */
+  readonly userAfterTool: boolean;
 
   // Contents
 
@@ -27,8 +29,16 @@ export interface Profile {
 
   // Reasoning
 
-  /** The field that carries an assistant's earlier reasoning. DeepSeek, Kimi and GLM: reasoning_content; vLLM: reasoning; OpenRouter: reasoning_details. */
-  readonly reasoningField: "none" | "reasoning_content" | "reasoning" | "reasoning_details";
+  /**
+   * Where an assistant's earlier reasoning goes back: in a field (DeepSeek, Kimi, GLM: reasoning_content; vLLM:
+   * reasoning; OpenRouter: reasoning_details), or as `<think>` in front of the text (MiniMax).
+   */
+  readonly reasoningField:
+    | "none"
+    | "reasoning_content"
+    | "reasoning"
+    | "reasoning_details"
+    | "think-tags";
   /** Which part of the history it is sent for: what came after the last user message, or everything. */
   readonly reasoningRange: "turn" | "all";
   /** A message with calls and without reasoning is refused (DeepSeek V4, Kimi K2.5+): send "" when it is lost. */
@@ -42,19 +52,27 @@ export interface Profile {
   readonly customTools: "native" | "function";
   /** `moonshot`: no `type` beside `anyOf`, nothing beside `$ref`, a type for every property (Kimi gateways). */
   readonly schemaFlavour: "json-schema" | "moonshot";
-  /** Whether `required` or a named tool may be asked for. DeepSeek V4 and Qwen3 refuse it while thinking. */
-  readonly forcedToolChoice: boolean;
+  /**
+   * What tool_choice may be: anything; no named tool (LM Studio, llama.cpp), so that it alone is offered; not forced
+   * (DeepSeek V4, Qwen3 and Kimi while they think); nothing but auto (Z.ai). What cannot be asked is said in words.
+   */
+  readonly toolChoice: "any" | "strings" | "unforced" | "auto";
 
   // Parameters
 
-  /** Whether `response_format` may be a json_schema. DeepSeek knows json_object only. */
-  readonly jsonSchema: boolean;
+  /**
+   * What response_format may be: both kinds; both, but not beside tools (Groq); one of them (DeepSeek: json_object,
+   * LM Studio: json_schema); neither (MiniMax). What cannot be asked is said in words.
+   */
+  readonly responseFormat: "any" | "without-tools" | "json_object" | "json_schema" | "none";
   /** Ask for a stream even when the client wants a whole reply. DashScope's thinking models only stream. */
   readonly alwaysStream: boolean;
   /** `stream_options.include_usage`. Some servers refuse the option. */
   readonly streamUsage: boolean;
   /** OpenAI's reasoning models refuse max_tokens; most others know nothing else. */
   readonly maxTokensParameter: "max_tokens" | "max_completion_tokens";
+  /** The words it knows for reasoning_effort; another one becomes the nearest. Codex asks for medium, Kimi K3 refuses it. */
+  readonly efforts: readonly string[] | "any";
   /** Parameters the upstream is known to take; all others stay here. */
   readonly parameters: readonly string[] | "all";
   /** Exceptions from `parameters`, as learned. Kimi K2.6 takes no temperature but 1: drop it. */
@@ -74,7 +92,7 @@ export interface Profile {
 export type ReplyFlags = Pick<Profile, "thinkTags" | "startsInsideThink">;
 
 /** What every Chat server that we know of takes. */
-const commonParameters = [
+export const commonParameters = [
   "model",
   "messages",
   "stream",
@@ -101,6 +119,7 @@ export const genericProfile: Profile = {
   name: "generic",
   developerRole: "system",
   laterSystem: "keep",
+  userAfterTool: true,
   emptyContent: "null",
   toolResultMedia: "user-message",
   reasoningField: "none",
@@ -109,11 +128,12 @@ export const genericProfile: Profile = {
   callIds: "verbatim",
   customTools: "function",
   schemaFlavour: "json-schema",
-  forcedToolChoice: true,
-  jsonSchema: true,
+  toolChoice: "any",
+  responseFormat: "any",
   alwaysStream: false,
   streamUsage: true,
   maxTokensParameter: "max_tokens",
+  efforts: "any",
   parameters: commonParameters,
   droppedParameters: [],
   extraBody: {},

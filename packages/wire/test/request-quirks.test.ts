@@ -1,4 +1,3 @@
-import { existsSync, readFileSync } from "node:fs";
 import {
   chatRequest,
   decodeResponsesRequest,
@@ -9,8 +8,7 @@ import {
 } from "@deltawire/wire";
 import { expect, test } from "vitest";
 import { upstreamRules, type RuleName } from "../check/upstream-rules.ts";
-
-const picture = { type: "input_image", image_url: "data:image/png;base64,iVBORw0KGgo=" };
+import { ownCases, ruledCases, seenCases } from "./demanding-requests.ts";
 
 /** The flags that satisfy a strict upstream. Rules without flags cost other servers nothing: generic satisfies them. */
 const flagsFor: Record<RuleName, Partial<Profile>[]> = {
@@ -28,232 +26,31 @@ const flagsFor: Record<RuleName, Partial<Profile>[]> = {
   ],
   "mistral-ids": [{ callIds: "nine-alphanumerics" }],
   "kimi-ids": [{ callIds: "functions-name-index" }],
-  "no-forced-tool-choice": [{ forcedToolChoice: false }],
-  "no-json-schema": [{ jsonSchema: false }],
+  "no-forced-tool-choice": [{ toolChoice: "unforced" }],
+  "no-json-schema": [{ responseFormat: "json_object" }],
   "stream-only": [{ alwaysStream: true }],
   "temperature-1-only": [{ droppedParameters: ["temperature"] }],
   "moonshot-schema": [{ schemaFlavour: "moonshot" }],
+  "no-user-after-tool": [{ userAfterTool: false }],
+  "string-tool-choice": [
+    { toolChoice: "strings" },
+    { toolChoice: "unforced" },
+    { toolChoice: "auto" },
+  ],
+  "auto-tool-choice": [{ toolChoice: "auto" }],
+  "no-json-object": [{ responseFormat: "json_schema" }, { responseFormat: "none" }],
+  "no-response-format": [{ responseFormat: "none" }],
+  "no-format-beside-tools": [{ responseFormat: "without-tools" }],
+  "no-stream-options": [{ streamUsage: false }],
+  "no-max-tokens": [{ maxTokensParameter: "max_completion_tokens" }],
+  "no-null-content": [{ emptyContent: "empty" }, { emptyContent: "omit" }],
+  "no-reasoning-content": [],
+  "thinks-in-tags": [{ reasoningField: "think-tags", reasoningRange: "all" }],
 };
 
-const ownCases: { rule: RuleName; title: string; request: object }[] = [
-  {
-    rule: "no-developer-role",
-    title: "instructions, a developer message in front and one in the middle",
-    request: {
-      instructions: "be kind",
-      input: [
-        { role: "developer", content: "be brief" },
-        { role: "user", content: "hi" },
-        { role: "developer", content: "be briefer" },
-        { role: "user", content: "go on" },
-      ],
-    },
-  },
-  {
-    rule: "single-leading-system",
-    title: "a system message after the user has spoken",
-    request: {
-      instructions: "be kind",
-      input: [
-        { role: "user", content: "hi" },
-        { role: "system", content: "be brief" },
-        { role: "user", content: "go on" },
-      ],
-    },
-  },
-  {
-    rule: "tool-adjacency",
-    title: "text, calls, results and the user in an order that only Responses allows",
-    request: {
-      input: [
-        { role: "user", content: "compare" },
-        { role: "assistant", content: "I will look." },
-        call("call_aaa", "look"),
-        { role: "assistant", content: "One more." },
-        call("call_bbb", "look"),
-        output("call_bbb", "B"),
-        { role: "user", content: "hurry" },
-        output("call_aaa", "A"),
-        output("call_zzz", "nobody asked"),
-        call("call_ccc", "look"),
-      ],
-    },
-  },
-  {
-    rule: "no-empty-string-content",
-    title: "empty messages, an empty result and a reply that only calls",
-    request: {
-      input: [
-        { role: "user", content: "look" },
-        { role: "user", content: "" },
-        { role: "assistant", content: [{ type: "output_text", text: "" }] },
-        call("call_aaa", "look"),
-        output("call_aaa", ""),
-      ],
-    },
-  },
-  {
-    rule: "needs-reasoning-content",
-    title: "calls of an earlier turn and of this one, only one of them with its reasoning",
-    request: {
-      input: [
-        { role: "user", content: "look" },
-        call("call_aaa", "look"),
-        output("call_aaa", "A"),
-        { role: "user", content: "again" },
-        { type: "reasoning", summary: [{ type: "summary_text", text: "hm" }] },
-        call("call_bbb", "look"),
-        output("call_bbb", "B"),
-      ],
-    },
-  },
-  ...(["mistral-ids", "kimi-ids"] as const).map((rule) => ({
-    rule,
-    title: "ids of other servers, one of them twice",
-    request: {
-      input: [
-        { role: "user", content: "look" },
-        call("call_aaa", "look"),
-        output("call_aaa", "A"),
-        call("call_aaa", "look"),
-        call("abcDEF123", "look"),
-        call("functions.look:7", "look"),
-        output("call_aaa", "A2"),
-        output("abcDEF123", "B"),
-        output("functions.look:7", "C"),
-      ],
-    },
-  })),
-  {
-    rule: "no-forced-tool-choice",
-    title: "one tool by name",
-    request: {
-      input: "look",
-      tools: [{ type: "function", name: "look" }],
-      tool_choice: { type: "function", name: "look" },
-    },
-  },
-  {
-    rule: "no-json-schema",
-    title: "a schema, and nobody says the word",
-    request: {
-      input: "give me an object",
-      text: { format: { type: "json_schema", name: "o", schema: { type: "object" } } },
-    },
-  },
-  {
-    rule: "stream-only",
-    title: "a whole reply is asked for",
-    request: { input: "hi", stream: false },
-  },
-  {
-    rule: "known-params-only",
-    title: "everything that Codex sends, and more",
-    request: {
-      input: "hi",
-      store: false,
-      include: ["reasoning.encrypted_content"],
-      prompt_cache_key: "k",
-      parallel_tool_calls: true,
-      metadata: { a: "b" },
-      service_tier: "auto",
-      client_metadata: { x: "1" },
-      text: { verbosity: "low" },
-      truncation: "auto",
-      user: "u",
-      safety_identifier: "s",
-      top_k: 40,
-      max_output_tokens: 100,
-      reasoning: { effort: "low", summary: "auto" },
-    },
-  },
-  { rule: "temperature-1-only", title: "a cool model", request: { input: "hi", temperature: 0.2 } },
-  {
-    rule: "tool-content-string",
-    title: "two pictures in the results of one turn",
-    request: {
-      input: [
-        { role: "user", content: "look" },
-        call("call_aaa", "look"),
-        call("call_bbb", "look"),
-        output("call_aaa", [picture]),
-        output("call_bbb", [{ type: "input_text", text: "ok" }, picture]),
-      ],
-    },
-  },
-  {
-    rule: "params-required",
-    title: "no parameters, null, and a schema without a type",
-    request: {
-      input: "hi",
-      tools: [
-        { type: "function", name: "a" },
-        { type: "function", name: "b", parameters: null },
-        { type: "function", name: "c", parameters: { properties: { x: {} } } },
-      ],
-    },
-  },
-  {
-    rule: "moonshot-schema",
-    title: "type beside anyOf, untyped properties, keywords beside $ref, all of it nested",
-    request: {
-      input: "hi",
-      tools: [
-        {
-          type: "function",
-          name: "f",
-          parameters: {
-            type: "object",
-            anyOf: [{ properties: { a: {} } }, { required: ["b"] }],
-            properties: {
-              ref: { $ref: "#/$defs/x", description: "beside" },
-              any: true,
-              list: { items: { type: "object", anyOf: [{ properties: { z: {} } }] } },
-              choice: { enum: [1, 2] },
-            },
-            $defs: { x: { properties: { y: { description: "no type" } } } },
-          },
-        },
-      ],
-    },
-  },
-  {
-    rule: "function-tools-only",
-    title: "every kind of tool, and names that are too long or of other letters",
-    request: {
-      input: "hi",
-      tools: [
-        { type: "custom", name: "apply_patch" },
-        { type: "namespace", name: "mcp__a", tools: [{ type: "function", name: "b" }] },
-        { type: "function", name: "n".repeat(70) },
-        { type: "function", name: "лупа/größe" },
-        { type: "tool_search", execution: "client" },
-        { type: "local_shell" },
-        { type: "web_search" },
-      ],
-    },
-  },
-];
+const flagged = ruledCases.flatMap((one) => flagsFor[one.rule].map((flags) => ({ ...one, flags })));
 
-interface Quirk {
-  id: string;
-  class: string;
-  title: string;
-  request?: object;
-  rule?: RuleName | null;
-}
-
-const seenCases = readQuirks().flatMap(({ id, class: kind, title, rule, request }) =>
-  kind === "request" && request
-    ? [{ rule: rule ?? undefined, title: `${id}, ${title}`, request }]
-    : [],
-);
-const ruled = [...ownCases, ...seenCases].flatMap(({ rule, ...rest }) =>
-  rule === undefined ? [] : [{ rule, ...rest }],
-);
-const flagged = ruled.flatMap((one) => flagsFor[one.rule].map((flags) => ({ ...one, flags })));
-
-test.each(ruled.filter(({ rule }) => flagsFor[rule].length === 0))(
+test.each(ruledCases.filter(({ rule }) => flagsFor[rule].length === 0))(
   "the generic profile satisfies $rule: $title",
   ({ rule, request }) => {
     expect(upstreamRules[rule](translate(request))).toBeUndefined();
@@ -276,23 +73,7 @@ test.each([...ownCases, ...seenCases])("can be translated at all: $title", ({ re
   expect(translate(request).messages).not.toEqual([]);
 });
 
-function readQuirks(): Quirk[] {
-  const file = new URL("../../../../shared/quirks/quirks.json", import.meta.url);
-  if (existsSync(file))
-    return (JSON.parse(readFileSync(file, "utf8")) as { quirks: Quirk[] }).quirks;
-  console.log(`${file.pathname} does not exist: only our own cases were tried`);
-  return [];
-}
-
 function translate(request: object, profile?: Profile): ChatRequest {
   const decoded = decodeResponsesRequest(structuredClone(request));
   return chatRequest(decoded, { upstreamModel: "q", ...(profile ? { profile } : {}) }).body;
-}
-
-function call(id: string, name: string): object {
-  return { type: "function_call", call_id: id, name, arguments: "{}" };
-}
-
-function output(id: string, value: unknown): object {
-  return { type: "function_call_output", call_id: id, output: value };
 }

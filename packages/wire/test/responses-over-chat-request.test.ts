@@ -147,6 +147,17 @@ describe("a conversation", () => {
     ]);
   });
 
+  test("the assistant has a word between a result and the user where the upstream insists", () => {
+    const input = [user("hi"), call("call_1", "f"), output("call_1", "A"), user("stop")];
+    expect(history(input, { userAfterTool: false })).toEqual([
+      user("hi"),
+      { ...assistant(null), tool_calls: [toolCall("call_1", "f")] },
+      toolResult("call_1", "A"),
+      assistant("Noted."),
+      user("stop"),
+    ]);
+  });
+
   test("two calls of one id are told apart, each with its own result", () => {
     const messages = history([
       user("go"),
@@ -395,6 +406,31 @@ describe("reasoning", () => {
     });
   });
 
+  test("goes back between tags, in front of what was said, where there is no field for it", () => {
+    const input = [
+      user("hi"),
+      reasoning("hm"),
+      call("call_1", "f"),
+      output("call_1", "A"),
+      reasoning("so"),
+      assistant("A it is"),
+      user("sure?"),
+    ];
+    const flags = { reasoningField: "think-tags" } as const;
+    expect(history(input, { ...flags, reasoningRange: "all" })).toEqual([
+      user("hi"),
+      {
+        role: "assistant",
+        content: "<think>\nhm\n</think>",
+        tool_calls: [toolCall("call_1", "f")],
+      },
+      toolResult("call_1", "A"),
+      assistant("<think>\nso\n</think>\n\nA it is"),
+      user("sure?"),
+    ]);
+    expect(history(input, flags)[3]).toEqual(assistant("A it is"));
+  });
+
   test("after which nothing was said is dropped and counted", () => {
     const { body, repairs } = translate({ input: [user("go"), reasoning("hm"), user("well?")] });
     expect(body.messages).toEqual([user("go"), user("well?")]);
@@ -446,7 +482,7 @@ describe("tools and parameters", () => {
   });
 
   test("a forced choice is said in words where the upstream refuses it", () => {
-    const profile = withFlags(genericProfile, { forcedToolChoice: false });
+    const profile = withFlags(genericProfile, { toolChoice: "unforced" });
     const { body, repairs } = translate(
       {
         input: "hi",
@@ -459,6 +495,23 @@ describe("tools and parameters", () => {
     expect(body.tool_choice).toBe("auto");
     expect(body.messages[0]).toEqual(system('be brief\n\nAnswer by calling the tool "a".'));
     expect(repairs.counts.get("parameter_changed")).toBe(1);
+  });
+
+  test("a tool that cannot be named is offered alone; where tools cannot be kept back, none is offered", () => {
+    const asked = { input: "hi", tools, tool_choice: { type: "function", name: "a" } };
+    const strings = withFlags(genericProfile, { toolChoice: "strings" });
+    const one = translate(asked, { profile: strings }).body;
+    expect(one.tool_choice).toBe("required");
+    expect(one.tools).toHaveLength(1);
+    expect(one.tools?.[0]).toMatchObject({ function: { name: "a" } });
+
+    const auto = withFlags(genericProfile, { toolChoice: "auto" });
+    const none = translate({ input: "hi", tools, tool_choice: "none" }, { profile: auto });
+    expect(none.body).toEqual({ model: "m", messages: [user("hi")] });
+    expect(none.repairs.counts.get("parameter_changed")).toBe(1);
+    expect(translate({ ...asked, tool_choice: "auto" }, { profile: auto }).body.tools).toHaveLength(
+      tools.length,
+    );
   });
 
   test("without tools nothing is said of them", () => {
@@ -548,6 +601,44 @@ describe("tools and parameters", () => {
       messages: [system("Answer with a JSON object."), user("an object")],
       response_format: { type: "json_object" },
     });
+  });
+
+  const inWords = `Answer only with a JSON object that is valid against this JSON schema:\n${JSON.stringify(object)}`;
+  const asSchema = (name: string, schema: object) => ({
+    type: "json_schema",
+    json_schema: { name, schema },
+  });
+  test.each([
+    ["any", "json_schema", [], "", asSchema("o", object)],
+    ["json_object", "json_schema", [], inWords, { type: "json_object" }],
+    ["json_schema", "json_object", [], "", asSchema("answer", { type: "object" })],
+    ["none", "json_schema", [], inWords, undefined],
+    ["none", "json_object", [], "Answer only with a JSON object.", undefined],
+    ["without-tools", "json_schema", [], "", asSchema("o", object)],
+    ["without-tools", "json_schema", [{ type: "function", name: "f" }], inWords, undefined],
+  ] as const)(
+    "where responseFormat is %s, %s beside the tools %j",
+    (taken, type, tools, hint, sent) => {
+      const format = type === "json_schema" ? { type, name: "o", schema: object } : { type };
+      const profile = withFlags(genericProfile, { responseFormat: taken });
+      const { body } = translate({ input: "JSON, please", tools, text: { format } }, { profile });
+      expect(body.response_format).toEqual(sent);
+      expect(body.messages).toEqual([...(hint === "" ? [] : [system(hint)]), user("JSON, please")]);
+    },
+  );
+
+  test.each([
+    [["none", "high"], { minimal: "none", low: "high", medium: "high", max: "high" }],
+    [["low", "high", "max"], { none: "low", medium: "high", high: "high", xhigh: "max" }],
+    [["high", "low"], { medium: "high" }],
+    [["low", "medium", "high"], { none: "low", xhigh: "high", ultra: undefined }],
+    ["any", { ultra: "ultra" }],
+  ] as const)("of the efforts %j the nearest is asked for: %j", (efforts, expected) => {
+    const profile = withFlags(genericProfile, { efforts });
+    for (const [effort, sent] of Object.entries(expected)) {
+      const { body } = translate({ input: "hi", reasoning: { effort } }, { profile });
+      expect(body.reasoning_effort, effort).toBe(sent);
+    }
   });
 
   test("settings that changed in the middle of a conversation hold unless the request has its own", () => {

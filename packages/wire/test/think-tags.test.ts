@@ -1,7 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { runs } from "./runs.ts";
+import { collectResponse, genericProfile, withFlags } from "@deltawire/wire";
+import { playToResponses } from "../check/play.ts";
 import { ThinkTags, type TaggedText } from "../src/chat-upstream/think-tags.ts";
+import { runs } from "./runs.ts";
 
 function split(pieces: string[], startsInside = false): { reasoning: string; text: string } {
   const tags = new ThinkTags(startsInside);
@@ -56,6 +58,19 @@ test.each([
 test("where the prompt opened the block, the content begins inside it", () => {
   expect(split(["hm</th", "ink>Hi"], true)).toEqual({ reasoning: "hm", text: "Hi" });
   expect(split(["all of it"], true)).toEqual({ reasoning: "all of it", text: "" });
+});
+
+test.each([
+  [{}, "hm</think>Hi", ["message"]],
+  [{ startsInsideThink: true }, "hm</think>Hi", ["reasoning", "message"]],
+  [{}, "<think>hm</think>Hi", ["reasoning", "message"]],
+  [{ thinkTags: false }, "<think>hm</think>Hi", ["message"]],
+])("with %j a reply of %j is read as %j", (flags, content, types) => {
+  const chunk = { choices: [{ index: 0, delta: { content }, finish_reason: "stop" }] };
+  const { out } = playToResponses([`data: ${JSON.stringify(chunk)}\n\n`], {
+    profile: withFlags(genericProfile, flags),
+  });
+  expect(collectResponse(out)?.output.map(({ type }) => type)).toEqual(types);
 });
 
 test("the pieces do not depend on where the content was cut, and no character is lost but tags", () => {

@@ -13,7 +13,12 @@ import type {
 import type { ReasoningItem } from "../shapes/responses-request.ts";
 import { upstreamCallIds } from "./call-ids.ts";
 import type { CallEntry, Entry, ResultEntry } from "./entries.ts";
-import { earlierReasoning, reasoningFields, type ReasoningSources } from "./reasoning-replay.ts";
+import {
+  earlierReasoning,
+  reasoningFields,
+  thinkTagged,
+  type ReasoningSources,
+} from "./reasoning-replay.ts";
 
 export interface MessageOptions extends ReasoningSources {
   profile: Profile;
@@ -142,9 +147,10 @@ class Conversation {
     const earlier = earlierReasoning(reasoning, callIds, this.#options);
     if (profile.reasoningRequired && inTurn && calls.length > 0 && earlier.text === "")
       this.#options.repairs.add("reasoning_dropped", `lost before ${callIds.join(", ")}`);
+    const said = [thinkTagged(earlier, inTurn, profile), textOf(parts)].filter(nonEmptyString);
     return {
       role: "assistant",
-      ...(parts.length > 0 ? { content: textOf(parts) } : emptyContents[profile.emptyContent]),
+      ...(said.length > 0 ? { content: said.join("\n\n") } : emptyContents[profile.emptyContent]),
       ...reasoningFields(earlier, calls.length > 0, inTurn, profile),
       ...(calls.length > 0 ? { tool_calls: calls.map((call) => this.#toolCall(call)) } : {}),
     };

@@ -55,13 +55,20 @@ export function reasoningFields(
   const { reasoningField: field, reasoningRange: range, reasoningRequired: required } = profile;
   // Opaque means that this upstream gave it: only Copilot does, and it wants it back.
   const opaque = reasoning.opaque === undefined ? {} : { reasoning_opaque: reasoning.opaque };
-  if (field === "none") return opaque;
+  if (field === "none" || field === "think-tags") return opaque;
   const wanted = range === "all" || inTurn;
   if (field === "reasoning_details" && wanted && reasoning.details.length > 0)
     return { reasoning_details: reasoning.details, ...opaque };
   const name = field === "reasoning_details" ? "reasoning" : field;
   const text = wanted ? reasoning.text : "";
   return text !== "" || (required && hasCalls) ? { [name]: text, ...opaque } : opaque;
+}
+
+/** The reasoning as models write it that have no field for it, to stand in front of the text. */
+export function thinkTagged({ text }: EarlierReasoning, inTurn: boolean, profile: Profile): string {
+  const { reasoningField: field, reasoningRange: range } = profile;
+  const wanted = field === "think-tags" && (range === "all" || inTurn);
+  return wanted && text !== "" ? `<think>\n${text}\n</think>` : "";
 }
 
 function take(found: EarlierReasoning, carry: ReasoningCarry): void {

@@ -2,11 +2,17 @@ import { WireError } from "../error.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import { genericProfile, type Profile } from "../profiles.ts";
 import { Repairs } from "../repairs.ts";
-import type { ChatMessage, ChatRequest, ChatResponseFormat } from "../shapes/chat-request.ts";
+import type {
+  ChatMessage,
+  ChatRequest,
+  ChatResponseFormat,
+  ChatTool,
+} from "../shapes/chat-request.ts";
 import type { ResponsesRequest, TextFormat } from "../shapes/responses-request.ts";
 import type { ToolBridge } from "../tools/bridge.ts";
 import { declaredTools, offerTools } from "../tools/definitions.ts";
 import { responseEcho } from "./echo.ts";
+import { knownEffort } from "./effort.ts";
 import { inputEntries, type Entry } from "./entries.ts";
 import { chatMessages } from "./messages.ts";
 import type { ReasoningSources } from "./reasoning-replay.ts";
@@ -47,9 +53,12 @@ export function chatRequest(
   const history = chatMessages(entries, { ...options, profile, repairs });
   const { tools, choice, hint } = chooseTools(request.tool_choice, offered, profile, repairs);
   const settings = latestSettings(request);
-  const format = responseFormat(settings.format, history, request, profile, repairs);
+  const effort = knownEffort(settings.effort, profile, repairs);
+  const saysJson = (): boolean => /json/i.test(JSON.stringify([request.instructions, history]));
+  const format = responseFormat(settings.format, saysJson, formatsTaken(profile, tools), repairs);
   const hints = [hint, format.hint];
-  const messages = settleSystem(request.instructions ?? "", history, hints, profile, repairs);
+  const settled = settleSystem(request.instructions ?? "", history, hints, profile, repairs);
+  const messages = profile.userAfterTool ? settled : answerResults(settled, repairs);
   if (messages.length === 0)
     throw new WireError("invalid_request", "input: expected something to answer, got nothing", {
       param: "input",
@@ -66,7 +75,7 @@ export function chatRequest(
       ? { parallel_tool_calls: false }
       : {}),
     ...(format.asked === undefined ? {} : { response_format: format.asked }),
-    ...(settings.effort ? { reasoning_effort: settings.effort } : {}),
+    ...(effort ? { reasoning_effort: effort } : {}),
     ...(typeof request.max_output_tokens === "number"
       ? { [profile.maxTokensParameter]: request.max_output_tokens }
       : {}),
@@ -123,29 +132,47 @@ function latestSettings(request: ResponsesRequest): {
   return { effort: request.reasoning?.effort ?? effort, format: request.text?.format ?? format };
 }
 
+type TakenFormats = Exclude<Profile["responseFormat"], "without-tools">;
+
+function formatsTaken(
+  { responseFormat: taken }: Profile,
+  tools: readonly ChatTool[],
+): TakenFormats {
+  if (taken !== "without-tools") return taken;
+  return tools.length > 0 ? "none" : "any";
+}
+
 function responseFormat(
   format: TextFormat | undefined,
-  messages: readonly ChatMessage[],
-  request: ResponsesRequest,
-  profile: Profile,
+  saysJson: () => boolean,
+  taken: TakenFormats,
   repairs: Repairs,
 ): { asked: ChatResponseFormat | undefined; hint: string } {
+  const takesObject = taken === "any" || taken === "json_object";
+  const takesSchema = taken === "any" || taken === "json_schema";
   switch (format?.type) {
     case undefined:
     case "text":
       return { asked: undefined, hint: "" };
     case "json_object": {
       // OpenAI and DeepSeek refuse json_object unless the word stands somewhere in the messages.
-      const said = /json/i.test(JSON.stringify([request.instructions, messages]));
-      return { asked: { type: "json_object" }, hint: said ? "" : "Answer with a JSON object." };
+      const hint = saysJson() ? "" : "Answer with a JSON object.";
+      if (takesObject) return { asked: { type: "json_object" }, hint };
+      if (takesSchema) {
+        repairs.add("parameter_changed", "text.format: json_object as a schema of any object");
+        const json_schema = { name: "answer", schema: { type: "object" } };
+        return { asked: { type: "json_schema", json_schema }, hint };
+      }
+      repairs.add("parameter_changed", "text.format: json_object said in words");
+      return { asked: undefined, hint: "Answer only with a JSON object." };
     }
     case "json_schema": {
       const schema = format.schema ?? {};
-      if (!profile.jsonSchema) {
+      if (!takesSchema) {
         repairs.add("parameter_changed", "text.format: json_schema said in words");
         const about = format.description ? ` (${format.description})` : "";
         const text = `Answer only with a JSON object${about} that is valid against this JSON schema:\n${JSON.stringify(schema)}`;
-        return { asked: { type: "json_object" }, hint: text };
+        return { asked: takesObject ? { type: "json_object" } : undefined, hint: text };
       }
       const json_schema = {
         name: format.name ?? "answer",
@@ -159,6 +186,15 @@ function responseFormat(
       repairs.add("parameter_dropped", `text.format: ${format?.type ?? ""}`);
       return { asked: undefined, hint: "" };
   }
+}
+
+/** Between a result and the user's next words the assistant says something, as if it had been asked to go on. */
+function answerResults(messages: readonly ChatMessage[], repairs: Repairs): ChatMessage[] {
+  return messages.flatMap((message, index) => {
+    if (message.role !== "user" || messages[index - 1]?.role !== "tool") return [message];
+    repairs.add("history_reordered", "a word of the assistant between a result and the user");
+    return [{ role: "assistant", content: "Noted." } as const, message];
+  });
 }
 
 function logprobs(request: ResponsesRequest): Partial<ChatRequest> {

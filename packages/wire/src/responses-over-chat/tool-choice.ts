@@ -25,9 +25,30 @@ export function chooseTools(
       repairs.add("parameter_dropped", "tool_choice: no tool that could be called");
     return { tools: [], choice: undefined, hint: "" };
   }
-  if (profile.forcedToolChoice || !isForced(wanted.choice)) return { ...wanted, hint: "" };
-  repairs.add("parameter_changed", `tool_choice: ${JSON.stringify(wanted.choice)} said in words`);
-  return { ...wanted, choice: "auto", hint: inWords(wanted.choice) };
+  return asTaken(wanted.tools, wanted.choice, profile, repairs);
+}
+
+/** The same wish in the words that the upstream takes. */
+function asTaken(
+  tools: ChatTool[],
+  choice: ChatToolChoice | undefined,
+  { toolChoice: taken }: Profile,
+  repairs: Repairs,
+): Choice {
+  if (choice === undefined || choice === "auto" || taken === "any")
+    return { tools, choice, hint: "" };
+  if (choice === "none") {
+    if (taken !== "auto") return { tools, choice, hint: "" };
+    repairs.add("parameter_changed", "tool_choice: none, so no tool is offered");
+    return { tools: [], choice: undefined, hint: "" };
+  }
+  if (taken === "strings") {
+    if (choice === "required") return { tools, choice, hint: "" };
+    repairs.add("parameter_changed", `tool_choice: ${JSON.stringify(choice)} offered alone`);
+    return { tools: tools.filter((tool) => isNamed(tool, choice)), choice: "required", hint: "" };
+  }
+  repairs.add("parameter_changed", `tool_choice: ${JSON.stringify(choice)} said in words`);
+  return { tools, choice: "auto", hint: inWords(choice) };
 }
 
 function want(
@@ -70,14 +91,19 @@ function nameOf(tool: ChatTool): string {
   return tool.type === "custom" ? tool.custom.name : tool.function.name;
 }
 
-function isForced(choice: ChatToolChoice | undefined): choice is Exclude<ChatToolChoice, "auto"> {
-  return choice !== undefined && choice !== "auto" && choice !== "none";
+function isNamed(tool: ChatTool, choice: ChatToolChoice): boolean {
+  return nameOf(tool) === chosenName(choice);
 }
 
 function inWords(choice: ChatToolChoice): string {
-  if (typeof choice !== "string" && choice.type === "function")
-    return `Answer by calling the tool "${choice.function.name}".`;
-  if (typeof choice !== "string" && choice.type === "custom")
-    return `Answer by calling the tool "${choice.custom.name}".`;
-  return "Answer by calling at least one of the tools.";
+  const name = chosenName(choice);
+  return name === undefined
+    ? "Answer by calling at least one of the tools."
+    : `Answer by calling the tool "${name}".`;
+}
+
+function chosenName(choice: ChatToolChoice): string | undefined {
+  if (typeof choice === "string") return undefined;
+  if (choice.type === "function") return choice.function.name;
+  return choice.type === "custom" ? choice.custom.name : undefined;
 }
