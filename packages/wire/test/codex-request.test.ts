@@ -219,7 +219,7 @@ describe("reasoning", () => {
     });
   });
 
-  test("before the last user's message is not sent, and none if the history ends with the user", () => {
+  test("before the last user's message is not sent, so none if the history ends with the user", () => {
     const early = [user, reasoning("r"), said("assistant", "a")];
     expect(messages(...early, user, said("assistant", "b"))).not.toContainEqual(
       expect.objectContaining({ reasoning: "r" }),
@@ -229,12 +229,10 @@ describe("reasoning", () => {
     );
   });
 
-  test("a custom call's output does not end the user's turn, though 000 says so", () => {
-    // After the user only the custom call and its output were sent, so the gate stays closed: no anchor is asked for.
+  test("is not carried by a custom call", () => {
     const custom = { type: "custom_tool_call", id: "i", call_id: "c", name: "n", input: "x" };
     const output = { type: "custom_tool_call_output", call_id: "c", output: "ok" };
-    expect(messages(reasoning("r"), said("assistant", "a"), user, custom, output)).toEqual([
-      { role: "assistant", content: "a" },
+    expect(messages(user, reasoning("r"), custom, output)).toEqual([
       { role: "user", content: "u" },
       {
         role: "assistant",
