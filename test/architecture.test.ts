@@ -5,15 +5,24 @@ import { join, posix } from "node:path";
 import { describe, expect, test } from "vitest";
 import { readJson, type RepositoryFile, repositoryFiles, root } from "./repository-files.ts";
 
-type Rule = { name: string; may: string[]; mayUseTypesOf?: string[]; pure?: true };
-type Manifest = { name: string; version: string } & Partial<Record<DependencyField, object>>;
+/** `entries` are the ways in beside the package's index. */
+type Rule = {
+  name: string;
+  may: string[];
+  mayUseTypesOf?: string[];
+  pure?: true;
+  entries?: string[];
+};
+type Manifest = { name: string; version: string; exports?: object } & Partial<
+  Record<DependencyField, object>
+>;
 type DependencyField = (typeof dependencyFields)[number];
 
 const dependencyFields = ["dependencies", "peerDependencies", "optionalDependencies"] as const;
 
 /** Which package may import which; the folder in packages/ is the key. */
 const architecture: Record<string, Rule> = {
-  wire: { name: "@deltawire/wire", may: [], pure: true },
+  wire: { name: "@deltawire/wire", may: [], pure: true, entries: ["codex"] },
   tasks: { name: "@deltawire/tasks", may: [], pure: true },
   agent: { name: "@deltawire/agent", may: ["@deltawire/wire", "@deltawire/tasks"] },
   store: {
@@ -43,6 +52,14 @@ describe("the tree", () => {
     for (const folder of packages) {
       const manifest = readJson<Manifest>(`packages/${folder}/package.json`);
       expect(manifest).toMatchObject({ name: architecture[folder]?.name, version });
+    }
+  });
+
+  test("opens its packages only where the table says", () => {
+    for (const folder of packages) {
+      const { exports = {} } = readJson<Manifest>(`packages/${folder}/package.json`);
+      const entries = architecture[folder]?.entries ?? [];
+      expect(Object.keys(exports)).toEqual([".", ...entries.map((entry) => `./${entry}`)]);
     }
   });
 
@@ -82,6 +99,31 @@ describe("the import checker finds", () => {
       `import { a } from "@deltawire/wire/src/sse/decoder.ts";`,
     ],
     [
+      "an entry against the arrows",
+      "packages/tasks/src/a.ts",
+      `import { a } from "@deltawire/wire/codex";`,
+    ],
+    [
+      "a value of an entry where only types are allowed",
+      "packages/store/src/a.ts",
+      `import { a } from "@deltawire/wire/codex";`,
+    ],
+    [
+      "an entry that the table does not know",
+      "packages/agent/src/a.ts",
+      `import { a } from "@deltawire/wire/sse";`,
+    ],
+    [
+      "what lies behind an entry",
+      "packages/agent/src/a.ts",
+      `import { a } from "@deltawire/wire/codex/parser.ts";`,
+    ],
+    [
+      "an entry of another package",
+      "packages/agent/src/a.ts",
+      `import { a } from "@deltawire/tasks/codex";`,
+    ],
+    [
       "a deep import in a script",
       "scripts/a.ts",
       `import { a } from "@deltawire/wire/dist/index.js";`,
@@ -114,7 +156,10 @@ describe("the import checker finds", () => {
       { path: "packages/wire/test/b.test.ts", text: `import { a } from "@deltawire/wire";` },
       { path: "packages/store/src/a.ts", text: `import type { A } from "@deltawire/wire";` },
       { path: "packages/gateway/src/a.ts", text: `import { a } from "@deltawire/store";` },
+      { path: "packages/agent/src/a.ts", text: `import { a } from "@deltawire/wire/codex";` },
+      { path: "packages/wire/test/c.test.ts", text: `import { a } from "@deltawire/wire/codex";` },
       { path: "examples/a.ts", text: `import { a } from "@deltawire/wire";` },
+      { path: "examples/b.ts", text: `import { a } from "@deltawire/wire/codex";` },
     ];
     expect(forbiddenImports(allowed)).toEqual([]);
   });
@@ -205,8 +250,9 @@ function forbiddenInPackage(path: string, rule: Rule, from: string, typesOnly: b
   if (isDeep(from)) return "reaches into a package";
   const isOurs = isPackageOfOurs(from);
   if (rule.pure && path.split("/")[2] === "src") return "a pure package imports nothing";
-  if (!isOurs || from === rule.name || rule.may.includes(from)) return undefined;
-  if (rule.mayUseTypesOf?.includes(from)) return typesOnly ? undefined : "only types are allowed";
+  const owner = packageOf(from);
+  if (!isOurs || owner === rule.name || rule.may.includes(owner)) return undefined;
+  if (rule.mayUseTypesOf?.includes(owner)) return typesOnly ? undefined : "only types are allowed";
   return "not in the table";
 }
 
@@ -237,11 +283,22 @@ function importsOf(text: string): { from: string; typesOnly: boolean }[] {
 }
 
 function isPackageOfOurs(from: string): boolean {
-  return from === "deltawire" || from.startsWith("@deltawire/");
+  return packageOf(from) === "deltawire" || from.startsWith("@deltawire/");
 }
 
+/** Past the index, and by no other entry. */
 function isDeep(from: string): boolean {
-  return /^(?:deltawire|@deltawire\/[^/]+)\//.test(from);
+  const owner = packageOf(from);
+  if (!isPackageOfOurs(from) || from === owner) return false;
+  const rule = Object.values(architecture).find(({ name }) => name === owner);
+  return !(rule?.entries ?? []).some((entry) => from === `${owner}/${entry}`);
+}
+
+function packageOf(from: string): string {
+  return from
+    .split("/")
+    .slice(0, from.startsWith("@") ? 2 : 1)
+    .join("/");
 }
 
 function folderOf(path: string): string {

@@ -1,6 +1,7 @@
 export type WireErrorCode =
   | "invalid_request" // what a client sent cannot be read; `param` is the path to the place
   | "unsupported" // it can be read, but this wire has no way to say it
+  | "invalid_config" // a configuration that Codex itself refuses, in its words
   | "event_too_large" // an SSE event grew past the decoder's limit
   | "no_text_decoder"; // bytes were pushed into a decoder that was given no TextDecoder
 

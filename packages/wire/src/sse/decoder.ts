@@ -22,6 +22,8 @@ export interface SseDecoderOptions {
   utf8?: Utf8Decoder;
   /** How many characters one event, or one line, may have; past it `push` throws, and nothing more is read. */
   maxEventLength?: number;
+  /** To the letter of the specification: a line with a blank before "data:" is no data. */
+  strictFields?: boolean;
 }
 
 const defaultMaxEventLength = 32 * 1024 * 1024;
@@ -42,6 +44,7 @@ export class SseDecoder implements StreamMachine<string | Uint8Array, SseEvent> 
 
   readonly #utf8: Utf8Decoder | undefined;
   readonly #maxEventLength: number;
+  readonly #strictFields: boolean;
   #atStart = true;
   /** An event was too large: what comes after it would be half an event, and so nothing comes. */
   #broken = false;
@@ -55,6 +58,7 @@ export class SseDecoder implements StreamMachine<string | Uint8Array, SseEvent> 
   constructor(options: SseDecoderOptions = {}) {
     this.#utf8 = options.utf8;
     this.#maxEventLength = options.maxEventLength ?? defaultMaxEventLength;
+    this.#strictFields = options.strictFields ?? false;
   }
 
   push(chunk: string | Uint8Array, out: SseEvent[]): void {
@@ -170,6 +174,7 @@ export class SseDecoder implements StreamMachine<string | Uint8Array, SseEvent> 
       default:
         // A stray blank before "data:" was recorded on several servers; to the letter the line is no field at
         // all and its words would be lost.
+        if (this.#strictFields) return;
         if (field.trimStart() === "data" && line.charCodeAt(colon) === COLON) this.#addData(value);
     }
   }
