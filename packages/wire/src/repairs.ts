@@ -23,6 +23,7 @@ export type RepairCode =
   | "call_without_name"
   | "call_index_ignored"
   | "call_repeated"
+  | "call_leaked"
   | "legacy_function_call"
   | "arguments_blank"
   | "arguments_cumulative"

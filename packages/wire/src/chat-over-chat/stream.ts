@@ -26,6 +26,8 @@ export interface ChatOverChatOptions {
   model?: string;
   /** Names of the tools that were offered. */
   toolNames?: ReadonlySet<string>;
+  /** Their parameters, by name: some models write calls whose values have no type of their own. */
+  toolSchemas?: ReadonlyMap<string, JsonObject>;
   /** Call ids of the history, which no new call may have again. */
   usedCallIds?: ReadonlySet<string>;
   /** Whether the client asked for usage (`stream_options.include_usage`). */
@@ -70,6 +72,7 @@ export class ChatOverChat implements StreamMachine<ChatInput, ChatOutput> {
       repairs: this.repairs,
       newId: options.newId,
       toolNames: options.toolNames ?? new Set(),
+      toolSchemas: options.toolSchemas ?? new Map(),
       usedCallIds: options.usedCallIds ?? new Set(),
       profile: options.profile ?? genericProfile,
     };

@@ -6,6 +6,7 @@ import type { ReplyFlags } from "../profiles.ts";
 import type { RepairCode, Repairs } from "../repairs.ts";
 import type { ChatChunkChoice, ChatDelta } from "../shapes/chat-reply.ts";
 import { ToolCallAssembler, type CallEvent } from "../tools/assembler.ts";
+import { LeakedCalls, type LeakPiece } from "./leaked-calls.ts";
 import { ThinkTags, type TaggedText } from "./think-tags.ts";
 
 /** What a choice said, in order, whichever way its server says it. */
@@ -22,6 +23,8 @@ export interface ReplyOptions {
   repairs: Repairs;
   newId: (prefix: string) => string;
   toolNames: ReadonlySet<string>;
+  /** The parameters of these tools, as far as they are known. */
+  toolSchemas: ReadonlyMap<string, JsonObject>;
   usedCallIds: ReadonlySet<string>;
   profile: ReplyFlags;
 }
@@ -34,8 +37,10 @@ export class ChoiceReader {
   readonly #repairs: Repairs;
   readonly #reasoning = new ReasoningReader();
   readonly #tags: ThinkTags | undefined;
+  readonly #leaks: LeakedCalls | undefined;
   readonly #calls: ToolCallAssembler;
   readonly #tagged: TaggedText[] = [];
+  readonly #leaked: LeakPiece[] = [];
   readonly #carriedCalls = new Set<string>();
   #began = false;
   #finish: Finish | undefined;
@@ -46,13 +51,16 @@ export class ChoiceReader {
   constructor(index: number, options: ReplyOptions) {
     this.index = index;
     this.#repairs = options.repairs;
-    const { thinkTags, startsInsideThink } = options.profile;
+    const { toolNames: names, toolSchemas: schemas } = options;
+    const { thinkTags, startsInsideThink, leakedCalls } = options.profile;
     this.#tags = thinkTags ? new ThinkTags(startsInsideThink) : undefined;
+    if (leakedCalls.length > 0 && names.size > 0)
+      this.#leaks = new LeakedCalls(leakedCalls, { names, schemas });
     this.#calls = new ToolCallAssembler({
       choice: index,
       repairs: options.repairs,
       newCallId: () => options.newId("call"),
-      toolNames: options.toolNames,
+      toolNames: names,
       usedCallIds: options.usedCallIds,
     });
   }
@@ -116,6 +124,8 @@ export class ChoiceReader {
   end(out: Piece[]): Finish {
     this.#tags?.end(this.#tagged);
     this.#putTagged(noLogprobs, out);
+    this.#leaks?.end(this.#leaked);
+    this.#putLeaked(noLogprobs, out);
     const finish = this.#resolvedFinish();
     this.#calls.close(finish.kind !== "stop" && finish.kind !== "tool_calls", out);
     return finish;
@@ -148,8 +158,7 @@ export class ChoiceReader {
 
   #readContent(content: string, choice: ChatChunkChoice, out: Piece[]): void {
     const logprobs = logprobsOf(choice);
-    if (this.#tags === undefined || this.#tags.isDone)
-      return this.#put({ type: "text", text: content, logprobs }, out);
+    if (this.#tags === undefined || this.#tags.isDone) return this.#putText(content, logprobs, out);
     const found = this.#tags.found;
     this.#tags.push(content, this.#tagged);
     if (this.#tags.found && !found) this.#repair("reasoning_tags_split", "");
@@ -158,11 +167,25 @@ export class ChoiceReader {
 
   #putTagged(logprobs: readonly JsonValue[], out: Piece[]): void {
     for (const { reasoning, text } of this.#tagged)
-      this.#put(
-        reasoning ? { type: "reasoning", text, inContent: true } : { type: "text", text, logprobs },
-        out,
-      );
+      if (reasoning) this.#put({ type: "reasoning", text, inContent: true }, out);
+      else this.#putText(text, logprobs, out);
     this.#tagged.length = 0;
+  }
+
+  #putText(text: string, logprobs: readonly JsonValue[], out: Piece[]): void {
+    if (this.#leaks === undefined) return this.#put({ type: "text", text, logprobs }, out);
+    this.#leaks.push(text, this.#leaked);
+    this.#putLeaked(logprobs, out);
+  }
+
+  #putLeaked(logprobs: readonly JsonValue[], out: Piece[]): void {
+    for (const piece of this.#leaked)
+      if (piece.type === "text") this.#put({ ...piece, logprobs }, out);
+      else {
+        this.#repair("call_leaked", piece.words);
+        this.#calls.pushLeaked(piece.call, out);
+      }
+    this.#leaked.length = 0;
   }
 
   /** Mistral sends content as parts, and its reasoning as parts of type `thinking`. */

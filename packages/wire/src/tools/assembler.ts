@@ -1,7 +1,7 @@
-import { isObject, nonEmptyString, type JsonObject, type JsonValue } from "../json.ts";
+import { isObject, nonEmptyString, type JsonObject } from "../json.ts";
 import type { RepairCode, Repairs } from "../repairs.ts";
 import type { ChatToolCallDelta } from "../shapes/chat-reply.ts";
-import { ArgumentsBuffer } from "./arguments.ts";
+import { ArgumentsBuffer, canonical } from "./arguments.ts";
 
 export interface AssembledCall {
   /** 0, 1, 2 … in the order in which the calls opened. */
@@ -75,7 +75,9 @@ export class ToolCallAssembler {
   }
 
   push(fragment: ChatToolCallDelta, out: CallSink): void {
-    const { id, name, index, kind, arguments: text, extra } = this.#read(fragment);
+    const read = readFragment(fragment, this.#options.toolNames);
+    const { id, name, index, kind, arguments: text, extra } = read;
+    if (read.wasObject) this.#repair("arguments_object", "");
     const slot = this.#slotFor(id, name, index, text);
     if (slot.kind === "unknown" && kind !== "unknown") slot.kind = kind;
     if (id !== undefined) this.#learnId(slot, id);
@@ -90,11 +92,27 @@ export class ToolCallAssembler {
     else out.push({ type: "call.arguments", call: slot.call, delta });
   }
 
-  /** Opens, in the order of their arrival, the calls whose name is known: up to `last`, or all. */
+  /** A call that stood in the text, from beginning to end. */
+  pushLeaked(leaked: { id: string | undefined; name: string; arguments: string }, out: CallSink) {
+    const slot = this.#newSlot(undefined);
+    slot.way = "text";
+    slot.kind = "function";
+    slot.name = leaked.name;
+    slot.providerId = leaked.id;
+    slot.pending = slot.arguments.push(leaked.arguments);
+    this.openNamed(out);
+  }
+
+  /**
+   * Opens, in the order of their arrival, the calls whose name is known: up to `last`, or all. Servers that let a call
+   * through as text may send it as a call too, so the second way of the two waits until it can be compared.
+   */
   openNamed(out: CallSink, last?: Slot): void {
     if (this.#unopened === 0) return;
+    const way = this.#slots[0]?.way;
     for (const slot of this.#slots) {
-      if (slot.call === undefined && slot.name !== undefined) this.#open(slot, slot.name, out);
+      if (slot.call === undefined && slot.name !== undefined && slot.way === way)
+        this.#open(slot, slot.name, out);
       if (slot === last) return;
     }
   }
@@ -102,7 +120,9 @@ export class ToolCallAssembler {
   /** The end of the choice. `cut` when it was no regular one: then no call is whole. */
   close(cut: boolean, out: CallSink): void {
     this.openNamed(out);
+    this.#openSecondWay(out);
     for (const slot of this.#slots) {
+      if (slot.isEcho) continue;
       if (slot.call === undefined) {
         this.#repair("call_without_name", slot.arguments.cut().text);
         continue;
@@ -114,6 +134,21 @@ export class ToolCallAssembler {
     this.#slots.length = 0;
     this.#byId.clear();
     this.#byIndex.clear();
+  }
+
+  #openSecondWay(out: CallSink): void {
+    for (const slot of this.#slots) {
+      if (slot.call !== undefined || slot.name === undefined) continue;
+      const said = canonical(slot.arguments.received);
+      slot.isEcho = this.#slots.some(
+        (other) =>
+          other.way !== slot.way &&
+          other.name === slot.name &&
+          canonical(other.arguments.received) === said,
+      );
+      if (slot.isEcho) this.#repair("call_repeated", slot.name);
+      else this.#open(slot, slot.name, out);
+    }
   }
 
   #closeCut(slot: Slot, call: AssembledCall, out: CallSink): void {
@@ -137,32 +172,6 @@ export class ToolCallAssembler {
       const received = nth === 0 ? slot.arguments.received : text;
       out.push(closed(current, text, { whole, received }));
     });
-  }
-
-  #read(fragment: ChatToolCallDelta): Fragment {
-    const described: JsonObject = isObject(fragment.function)
-      ? fragment.function
-      : isObject(fragment.custom)
-        ? fragment.custom
-        : (fragment as JsonObject);
-    const custom = isObject(fragment.custom) || fragment.type === "custom";
-    const named = nonEmptyString(described["name"]);
-    const given = custom ? (described["input"] ?? described["arguments"]) : described["arguments"];
-    return {
-      id: absentIfNull(nonEmptyString(fragment.id)),
-      name: named !== undefined && this.#options.toolNames.has(named) ? named : absentIfNull(named),
-      index: integer(fragment.index),
-      kind: custom ? "custom" : isObject(fragment.function) ? "function" : "unknown",
-      arguments: this.#argumentsText(given),
-      extra: isObject(fragment["extra_content"]) ? fragment["extra_content"] : undefined,
-    };
-  }
-
-  #argumentsText(given: JsonValue | undefined): string {
-    if (typeof given === "string") return given;
-    if (typeof given !== "object" || given === null) return "";
-    this.#repair("arguments_object", "");
-    return JSON.stringify(given);
   }
 
   /** Decision 4, in its order. */
@@ -222,22 +231,15 @@ export class ToolCallAssembler {
     if (slot.call !== undefined) this.#extras[slot.call.id] = extra;
   }
 
-  /** Decision 3: the first name wins; a piece is joined only on the way to a declared name. */
   #learnName(slot: Slot, name: string): void {
+    const joined = joinedName(slot.name, name, this.#options.toolNames);
     if (slot.name === undefined) slot.name = name;
-    if (slot.name === name) return;
-    const joined = name.startsWith(slot.name) ? name : slot.name + name;
-    if (slot.call === undefined && this.#leadsToATool(slot.name, joined)) {
+    else if (joined === slot.name) {
+      if (name !== slot.name) this.#repair("call_name_ignored", name);
+    } else if (slot.call === undefined) {
       slot.name = joined;
       this.#repair("call_name_joined", joined);
     } else this.#repair("call_name_ignored", name);
-  }
-
-  #leadsToATool(present: string, joined: string): boolean {
-    const { toolNames } = this.#options;
-    if (toolNames.has(present)) return false;
-    for (const name of toolNames) if (name.startsWith(joined)) return true;
-    return false;
   }
 
   #open(slot: Slot, name: string, out: CallSink): void {
@@ -281,13 +283,52 @@ export class ToolCallAssembler {
   }
 }
 
-interface Fragment {
+export interface Fragment {
   id: string | undefined;
   name: string | undefined;
   index: number | undefined;
   kind: "function" | "custom" | "unknown";
   arguments: string;
+  /** They came as an object, not as its text. */
+  wasObject: boolean;
   extra: JsonObject | undefined;
+}
+
+/** What a fragment says, whichever way its server writes it. */
+export function readFragment(
+  fragment: ChatToolCallDelta,
+  toolNames: ReadonlySet<string>,
+): Fragment {
+  const described: JsonObject = isObject(fragment.function)
+    ? fragment.function
+    : isObject(fragment.custom)
+      ? fragment.custom
+      : (fragment as JsonObject);
+  const custom = isObject(fragment.custom) || fragment.type === "custom";
+  const named = nonEmptyString(described["name"]);
+  const given = custom ? (described["input"] ?? described["arguments"]) : described["arguments"];
+  const wasObject = typeof given === "object" && given !== null;
+  return {
+    id: absentIfNull(nonEmptyString(fragment.id)),
+    name: named !== undefined && toolNames.has(named) ? named : absentIfNull(named),
+    index: integer(fragment.index),
+    kind: custom ? "custom" : isObject(fragment.function) ? "function" : "unknown",
+    arguments: wasObject ? JSON.stringify(given) : (nonEmptyString(given) ?? ""),
+    wasObject,
+    extra: isObject(fragment["extra_content"]) ? fragment["extra_content"] : undefined,
+  };
+}
+
+/** Decision 3: the first name wins; a piece is joined only on the way to a declared name. */
+export function joinedName(
+  present: string | undefined,
+  added: string,
+  toolNames: ReadonlySet<string>,
+): string {
+  if (present === undefined || present === added || toolNames.has(present)) return present ?? added;
+  const joined = added.startsWith(present) ? added : present + added;
+  for (const name of toolNames) if (name.startsWith(joined)) return joined;
+  return present;
 }
 
 /** A call in the making. It has no `call` before it opened, that is before its name can be trusted. */
@@ -297,6 +338,10 @@ class Slot {
   kind: "function" | "custom" | "unknown" = "unknown";
   call: AssembledCall | undefined;
   extra: JsonObject | undefined;
+  /** Whether it came as a call, or was found in the text. */
+  way: "call" | "text" = "call";
+  /** It came the other way too, and was opened there. */
+  isEcho = false;
   /** What can be sent once the call has opened. */
   pending = "";
   /** The plain text of a custom call. */
