@@ -3,7 +3,9 @@ export type WireErrorCode =
   | "unsupported" // it can be read, but this wire has no way to say it
   | "event_too_large" // an SSE event grew past the decoder's limit
   | "no_text_decoder" // bytes were pushed into a decoder that was given no TextDecoder
-  | "not_json"; // a body that had to be JSON is not
+  | "not_json" // a body that had to be JSON is not
+  | "reply_failed" // the upstream's reply ended in an error, or broke off
+  | "call_not_whole"; // a reply has a tool call that cannot be run, and nobody asked to be told
 
 /** The only error that this package throws on purpose. */
 export class WireError extends Error {

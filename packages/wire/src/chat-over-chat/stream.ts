@@ -32,6 +32,11 @@ export interface ChatOverChatOptions {
   usedCallIds?: ReadonlySet<string>;
   /** Whether the client asked for usage (`stream_options.include_usage`). */
   includeUsage?: boolean;
+  /**
+   * Calls as the deltas they came in, or `whole`: each in one piece before the finish, in `delta.tool_calls` if it may
+   * run and in `delta.incomplete_tool_calls` if not.
+   */
+  toolCalls?: "deltas" | "whole";
   /** How the upstream's replies differ; the generic profile where it is not given. */
   profile?: ReplyFlags;
   repairs?: Repairs;
@@ -123,7 +128,7 @@ export class ChatOverChat implements StreamMachine<ChatInput, ChatOutput> {
   #passChoice(chunk: ChatChunk, choice: IndexedChoice): ChatChunkChoice | undefined {
     const passing = this.#choiceAt(choice.index);
     passing.reader.read(choice, this.#pieces);
-    const delta = mendedDelta(choice, this.#pieces, passing.reader);
+    const delta = this.#mendedDelta(choice, passing.reader);
     empty(this.#pieces);
     const finishes =
       nonEmptyString(choice.finish_reason) !== undefined ||
@@ -141,6 +146,14 @@ export class ChatOverChat implements StreamMachine<ChatInput, ChatOutput> {
     delete mended["finishReason"];
     if (!silent || finishes) mended.finish_reason = null;
     return mended;
+  }
+
+  #mendedDelta(choice: ChatChunkChoice, reader: ChoiceReader): ChatDelta {
+    const said =
+      this.#options.toolCalls === "whole"
+        ? wholeCalls(this.#pieces, reader)
+        : callDeltas(this.#pieces, reader);
+    return mendedDelta(choice, this.#pieces, said);
   }
 
   #choiceAt(index: number): PassingChoice {
@@ -175,7 +188,7 @@ export class ChatOverChat implements StreamMachine<ChatInput, ChatOutput> {
     const { reader, finishChoice } = passing;
     if (this.#failure !== undefined) reader.fail(this.#failure.code, this.#failure.message);
     const finish = reader.end(this.#pieces);
-    const delta = mendedDelta({ index }, this.#pieces, reader);
+    const delta = this.#mendedDelta({ index }, reader);
     empty(this.#pieces);
     if (finish.kind === "failed") {
       this.#failure ??= finish;
@@ -262,30 +275,58 @@ function hasMoreThanUsage(chunk: ChatChunk): boolean {
   return false;
 }
 
+/** What a delta says of calls. */
+type SaidCalls = Pick<ChatDelta, "tool_calls" | "incomplete_tool_calls">;
+
 /** The delta as it goes on; the same object where the pieces say what it says. */
-function mendedDelta(choice: ChatChunkChoice, pieces: Piece[], reader: ChoiceReader): ChatDelta {
+function mendedDelta(
+  choice: ChatChunkChoice,
+  pieces: readonly Piece[],
+  calls: SaidCalls | undefined,
+): ChatDelta {
   const delta = isObject(choice.delta) ? (choice.delta as ChatDelta) : {};
   let text = "";
   let reasoning = "";
-  let calls: ChatToolCallDelta[] | undefined;
   for (const piece of pieces) {
     if (piece.type === "text") text += piece.text;
     else if (piece.type === "reasoning" && piece.inContent) reasoning += piece.text;
-    else if (piece.type === "call.opened" || piece.type === "call.arguments")
-      addCallDelta((calls ??= []), piece, reader);
   }
-  const hadCalls = isObject(delta.function_call) || Array.isArray(delta.tool_calls);
+  const hadCalls = isObject(delta.function_call) || (delta.tool_calls ?? null) !== null;
   const sameText = (nonEmptyString(delta.content) ?? "") === text && !Array.isArray(delta.content);
   if (sameText && reasoning === "" && calls === undefined && !hadCalls && choice.delta === delta)
     return delta;
   const { content, tool_calls: _calls, function_call: _call, ...rest } = delta;
-  const mended: ChatDelta = rest;
+  const mended: ChatDelta = { ...rest, ...calls };
   if (text !== "") mended.content = text;
   else if (content !== undefined) mended.content = typeof content === "string" ? "" : null;
   if (reasoning !== "")
     mended.reasoning_content = (nonEmptyString(delta.reasoning_content) ?? "") + reasoning;
-  if (calls !== undefined) mended.tool_calls = calls;
   return mended;
+}
+
+function callDeltas(pieces: readonly Piece[], reader: ChoiceReader): SaidCalls | undefined {
+  let calls: ChatToolCallDelta[] | undefined;
+  for (const piece of pieces)
+    if (piece.type === "call.opened" || piece.type === "call.arguments")
+      addCallDelta((calls ??= []), piece, reader);
+  return calls === undefined ? undefined : { tool_calls: calls };
+}
+
+/** Calls are closed at the end of the reply only: before it this answers nothing. */
+function wholeCalls(pieces: readonly Piece[], reader: ChoiceReader): SaidCalls | undefined {
+  const whole: ChatToolCallDelta[] = [];
+  const incomplete: ChatToolCallDelta[] = [];
+  for (const piece of pieces) {
+    if (piece.type !== "call.closed") continue;
+    const { call } = piece;
+    const described = describedCall(call, call.name, piece.arguments);
+    (piece.whole ? whole : incomplete).push({ ...openedCall(call, reader), ...described });
+  }
+  if (whole.length + incomplete.length === 0) return undefined;
+  return {
+    ...(whole.length > 0 ? { tool_calls: whole } : {}),
+    ...(incomplete.length > 0 ? { incomplete_tool_calls: incomplete } : {}),
+  };
 }
 
 /** What a fragment adds to its call; the opening and the first arguments make one entry. */
@@ -296,14 +337,7 @@ function addCallDelta(
 ): void {
   const { call } = piece;
   if (piece.type === "call.opened") {
-    const extra = reader.callExtras[call.id];
-    calls.push({
-      index: call.index,
-      id: call.id,
-      type: call.kind,
-      ...describedCall(call, call.name, ""),
-      ...(extra === undefined ? {} : { extra_content: extra }),
-    });
+    calls.push({ ...openedCall(call, reader), ...describedCall(call, call.name, "") });
     return;
   }
   const open = calls.find((entry) => entry.index === call.index);
@@ -311,6 +345,16 @@ function addCallDelta(
   const described = describedCall(call, name, text + piece.delta);
   if (open === undefined) calls.push({ index: call.index, ...described });
   else Object.assign(open, described);
+}
+
+function openedCall(call: AssembledCall, reader: ChoiceReader): ChatToolCallDelta {
+  const extra = reader.callExtras[call.id];
+  return {
+    index: call.index,
+    id: call.id,
+    type: call.kind,
+    ...(extra === undefined ? {} : { extra_content: extra }),
+  };
 }
 
 function saidSoFar(entry: ChatToolCallDelta | undefined): { name?: string; text: string } {

@@ -67,6 +67,14 @@ export class ArgumentsBuffer {
     return { unsent, calls: this.#splitTail(first) };
   }
 
+  /** What `close` would answer now; more may still come. */
+  peek(): FinalArguments[] {
+    const copy = new ArgumentsBuffer(() => {});
+    copy.push(this.#leadingBlanks + this.#value.toString() + this.#tail);
+    copy.push(this.#doubtful ?? "");
+    return copy.close().calls;
+  }
+
   /** What is left to send when the call is cut off: nothing is invented, nothing is split. */
   cut(): { unsent: string; text: string } {
     const settled = this.#settleAtEnd();

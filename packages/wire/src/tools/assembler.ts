@@ -139,12 +139,9 @@ export class ToolCallAssembler {
   #openSecondWay(out: CallSink): void {
     for (const slot of this.#slots) {
       if (slot.call !== undefined || slot.name === undefined) continue;
-      const said = canonical(slot.arguments.received);
+      const said = comparable(slot);
       slot.isEcho = this.#slots.some(
-        (other) =>
-          other.way !== slot.way &&
-          other.name === slot.name &&
-          canonical(other.arguments.received) === said,
+        (other) => other.way !== slot.way && other.name === slot.name && comparable(other) === said,
       );
       if (slot.isEcho) this.#repair("call_repeated", slot.name);
       else this.#open(slot, slot.name, out);
@@ -366,6 +363,10 @@ function startsAnother(slot: Slot, name: string | undefined, text: string): bool
   if (name === undefined || !slot.arguments.isEnded) return false;
   if (name !== slot.name) return true;
   return text.trim() !== "" && text !== slot.arguments.received;
+}
+
+function comparable(slot: Slot): string {
+  return canonical(slot.arguments.received.trim() || "{}");
 }
 
 function closed(
