@@ -314,17 +314,21 @@ function callDeltas(pieces: readonly Piece[], reader: ChoiceReader): SaidCalls |
 
 /** Calls are closed at the end of the reply only: before it this answers nothing. */
 function wholeCalls(pieces: readonly Piece[], reader: ChoiceReader): SaidCalls | undefined {
-  const whole: ChatToolCallDelta[] = [];
-  const incomplete: ChatToolCallDelta[] = [];
-  for (const piece of pieces) {
-    if (piece.type !== "call.closed") continue;
-    const { call } = piece;
-    const described = describedCall(call, call.name, piece.arguments);
-    (piece.whole ? whole : incomplete).push({ ...openedCall(call, reader), ...described });
-  }
-  if (whole.length + incomplete.length === 0) return undefined;
+  const closed = pieces
+    .filter((piece) => piece.type === "call.closed")
+    .toSorted((a, b) => a.call.index - b.call.index);
+  if (closed.length === 0) return undefined;
+  const listed = (whole: boolean) =>
+    closed
+      .filter((piece) => piece.whole === whole)
+      .map(({ call, arguments: text }) => ({
+        ...openedCall(call, reader),
+        ...describedCall(call, call.name, text),
+      }));
+  const runnable = listed(true);
+  const incomplete = listed(false);
   return {
-    ...(whole.length > 0 ? { tool_calls: whole } : {}),
+    ...(runnable.length > 0 ? { tool_calls: runnable } : {}),
     ...(incomplete.length > 0 ? { incomplete_tool_calls: incomplete } : {}),
   };
 }

@@ -91,7 +91,8 @@ function* qwenCall(input: Words, tools: OfferedNames): Reading<LeakedCall | unde
   if (name === undefined) return undefined;
   const schema = tools.schemas.get(name);
   const members = new Map<string, string>();
-  const call = (end: "}" | ""): LeakedCall | undefined => {
+  let closing = "}";
+  const call = (end: string): LeakedCall | undefined => {
     const text = Array.from(members, ([key, value]) => `${JSON.stringify(key)}:${value}`).join(",");
     return tools.names.has(name) ? { id: undefined, name, arguments: `{${text}${end}` } : undefined;
   };
@@ -107,22 +108,18 @@ function* qwenCall(input: Words, tools: OfferedNames): Reading<LeakedCall | unde
         if (key === undefined) return input.isAtEnd ? call("") : undefined;
         const value = yield* parameterValue(input);
         if (value === undefined) return call("");
-        if (swallowsAnother(value, schema)) return yield* closedQwenCall(input, call(""));
+        if (swallowsAnother(value, schema)) closing = "";
         const typed = typedText(value, key, schema);
         if (typed !== undefined) members.set(key, typed);
         break;
       }
       case functionEnd:
-        return yield* closedQwenCall(input, call("}"));
+        yield* take(input, [toolCallEnd]);
+        return call(closing);
       default:
-        return call("}");
+        return call(closing);
     }
   }
-}
-
-function* closedQwenCall<Call>(input: Words, call: Call): Reading<Call> {
-  if ((yield* ahead(input, [toolCallEnd])) !== undefined) yield* take(input, [toolCallEnd]);
-  return call;
 }
 
 /** Up to the closing tag behind which the markup goes on: a file's text may hold that tag too. */
@@ -151,7 +148,7 @@ function* parameterValue(input: Words): Reading<string | undefined> {
   }
 }
 
-/** A forgotten closing tag makes the next parameter part of this one's value: such a call must not run. */
+/** A forgotten closing tag makes the next parameter part of this one's value: such a call must not run, and stays open. */
 function swallowsAnother(value: string, schema: JsonObject | undefined): boolean {
   const properties = schema?.["properties"];
   if (!isObject(properties)) return false;
@@ -183,8 +180,7 @@ function* kimiCall(
   } else if (next === "end") text = "{";
   if (next === undefined) return undefined;
   if (next !== kimiCallBegin) yield* take(input, ends);
-  if (next === kimiCallEnd && (yield* ahead(input, sectionEnds)) !== undefined)
-    yield* take(input, sectionEnds);
+  if (next === kimiCallEnd) yield* take(input, sectionEnds);
   return name === undefined ? undefined : { id, name, arguments: text };
 }
 
@@ -251,6 +247,7 @@ function* ahead<Tag extends string>(
   }
 }
 
+/** The same, and takes it. */
 function* take<Tag extends string>(
   input: Words,
   tags: readonly Tag[],
@@ -267,6 +264,7 @@ function* tagName(input: Words): Reading<string | undefined> {
   while (/^[^<>\s]*$/.test(input.rest) && !input.hasEnded) yield;
   const name = /^[^<>\s]+(?=>)/.exec(input.rest)?.[0];
   if (name !== undefined) input.take(name.length + 1);
+  else if (/^[^<>\s]*$/.test(input.rest)) input.take(input.rest.length);
   return name;
 }
 
