@@ -91,7 +91,7 @@ test("whoever stops reading closes the source, and an error of the source comes 
       closed = true;
     }
   };
-  for await (const _chunk of wholeToolCalls(source())) break;
+  for await (const first of wholeToolCalls(source())) if (first !== undefined) break;
   expect(closed).toBe(true);
   const broken = async function* () {
     yield* later(printed.slice(0, 4));
