@@ -1,5 +1,6 @@
 import {
   chatOfChat,
+  chatRequest,
   genericProfile,
   responseOfChat,
   withFlags,
@@ -74,6 +75,11 @@ const calls: [title: string, content: string, expected: string][] = [
     "Hermes, arguments as a string of JSON",
     `<tool_call>{"name":"get_weather","arguments":${JSON.stringify(paris)}}</tool_call>`,
     found,
+  ],
+  [
+    "Hermes, an empty string for arguments",
+    '<tool_call>{"name":"get_time","arguments":""}</tool_call>',
+    "⟦get_time ⟧",
   ],
   ["Hermes, no arguments", '<tool_call>{"name":"get_time"}</tool_call>', "⟦get_time {}⟧"],
   [
@@ -401,6 +407,11 @@ test.each([
   expect(said.repairs).toContainEqual(["call_repeated", "get_weather"]);
 });
 
+test("blanks before a call of the server's own stay where they were", () => {
+  const said = play([chunk({ content: "\n\n" }), real(), chunk({}, "tool_calls")]);
+  expect(said).toMatchObject({ text: "\n\n", order: "tc", calls: [weather] });
+});
+
 test("another call that comes as a call is another call", () => {
   const rome = '{"city":"Rome"}';
   const said = play([chunk({ content: hermes }), real(rome), chunk({}, "tool_calls")]);
@@ -438,6 +449,64 @@ test("a whole reply leaks as a stream does", () => {
       ],
     },
   });
+});
+
+test("the schemas of a translated request type the values, under the names that the upstream knows", () => {
+  const { tools: bridge } = chatRequest({
+    model: "m",
+    input: "Hi",
+    tools: [
+      {
+        type: "namespace",
+        name: "mcp",
+        tools: [
+          {
+            type: "function",
+            name: "find",
+            parameters: {
+              type: "object",
+              properties: { zip: { type: "string" }, page: { type: "integer" } },
+            },
+          },
+        ],
+      },
+    ],
+  });
+  const content =
+    "<function=mcp__find><parameter=zip>75001</parameter><parameter=page>2</parameter></function>";
+  const { out } = playToResponses(body([chunk({ content }), chunk({}, "stop")]), {
+    tools: bridge,
+    profile,
+  });
+  expect(saidOnResponses(out).calls).toMatchObject([
+    { name: "find", namespace: "mcp", arguments: '{"zip":"75001","page":2}', whole: true },
+  ]);
+});
+
+test("any stream with such markup is a legal sequence on both wires, and the clients are told the same", () => {
+  const structured = fc
+    .record({
+      id: fc.constantFrom("call_aaa", "call_bbb"),
+      args: fc.constantFrom(paris, '{"city":', "{}"),
+    })
+    .map(({ id, args }) => call({ index: 0, id, name: "get_weather", args }));
+  const said = fc.oneof(
+    { weight: 4, arbitrary: token.map((text) => ({ content: text })) },
+    structured,
+  );
+  fc.assert(
+    fc.property(
+      fc.array(said, { maxLength: 12 }),
+      fc.constantFrom("stop", "tool_calls", "length", "error"),
+      fc.boolean(),
+      (deltas, word, done) => {
+        const said = play([...deltas.map((delta) => chunk(delta)), chunk({}, word)], done);
+        const mayRun = word === "stop" || word === "tool_calls";
+        expect(said.calls.filter(({ whole }) => whole && !mayRun)).toEqual([]);
+      },
+    ),
+    runs(400),
+  );
 });
 
 test("a value of 450 KB that comes four characters at a time takes no second look at any of it", () => {

@@ -4,7 +4,7 @@ import { finishOf, stronger, type Finish } from "../mapping/finish.ts";
 import { hasReasoning, ReasoningReader } from "../mapping/reasoning.ts";
 import type { ReplyFlags } from "../profiles.ts";
 import type { RepairCode, Repairs } from "../repairs.ts";
-import type { ChatChunkChoice, ChatDelta } from "../shapes/chat-reply.ts";
+import type { ChatChunkChoice, ChatDelta, ChatToolCallDelta } from "../shapes/chat-reply.ts";
 import { ToolCallAssembler, type CallEvent } from "../tools/assembler.ts";
 import { LeakedCalls, type LeakPiece } from "./leaked-calls.ts";
 import { ThinkTags, type TaggedText } from "./think-tags.ts";
@@ -146,7 +146,7 @@ export class ChoiceReader {
     if (isObject(delta.function_call)) this.#readLegacyCall(delta.function_call, out);
     if (Array.isArray(delta.tool_calls))
       for (const fragment of delta.tool_calls)
-        if (isObject(fragment)) this.#calls.push(fragment, out);
+        if (isObject(fragment)) this.#pushCall(fragment, out);
   }
 
   #readReasoning(delta: ChatDelta, out: Piece[]): void {
@@ -220,7 +220,15 @@ export class ChoiceReader {
 
   #readLegacyCall(call: JsonObject, out: Piece[]): void {
     this.#repair("legacy_function_call", nonEmptyString(call["name"]) ?? "");
-    this.#calls.push({ index: 0, function: call }, out);
+    this.#pushCall({ index: 0, function: call }, out);
+  }
+
+  #pushCall(fragment: ChatToolCallDelta, out: Piece[]): void {
+    if (this.#leaks !== undefined) {
+      this.#leaks.putBlanks(this.#leaked);
+      this.#putLeaked(noLogprobs, out);
+    }
+    this.#calls.push(fragment, out);
   }
 
   /** A call whose name is known comes before the words that follow it. */

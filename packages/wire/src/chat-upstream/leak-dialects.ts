@@ -1,5 +1,5 @@
 import { GrowingText } from "../growing-text.ts";
-import { isObject, nonEmptyString, parseJson, type JsonObject } from "../json.ts";
+import { isObject, parseJson, type JsonObject } from "../json.ts";
 import type { LeakDialect } from "../profiles.ts";
 import { ValueBoundary } from "../tools/arguments.ts";
 import { typedText } from "../tools/typed-text.ts";
@@ -82,7 +82,7 @@ function* hermesCall(input: Words, tools: OfferedNames): Reading<LeakedCall | un
   if (given === undefined) return { id: undefined, name, arguments: object.ended ? "{}" : "{" };
   // Some models write the arguments as they stand on the wire: JSON in a string.
   const unwrapped = given.startsWith('"') ? parseJson(given) : undefined;
-  return { id: undefined, name, arguments: nonEmptyString(unwrapped) ?? given };
+  return { id: undefined, name, arguments: typeof unwrapped === "string" ? unwrapped : given };
 }
 
 /** `NAME><parameter=KEY>VALUE</parameter>…</function></tool_call>`; values are not escaped in any way. */

@@ -39,6 +39,12 @@ export class LeakedCalls {
       rest = this.#state.at === "text" ? this.#readText(rest, out) : this.#readBlock(rest, out);
   }
 
+  /** A call of the server's own follows: blanks that no leaked call came before are text, and stand before it. */
+  putBlanks(out: LeakPiece[]): void {
+    if (!this.#found && this.#blanks !== "") out.push({ type: "text", text: this.#blanks });
+    this.#blanks = "";
+  }
+
   end(out: LeakPiece[]): void {
     while (this.#state.at === "block") {
       this.#state.input.hasEnded = true;
@@ -46,8 +52,7 @@ export class LeakedCalls {
     }
     this.#say(this.#state.held, out);
     this.#state = { at: "text", held: "" };
-    if (!this.#found && this.#blanks !== "") out.push({ type: "text", text: this.#blanks });
-    this.#blanks = "";
+    this.putBlanks(out);
   }
 
   #readText(added: string, out: LeakPiece[]): string {

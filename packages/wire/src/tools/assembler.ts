@@ -104,8 +104,9 @@ export class ToolCallAssembler {
   }
 
   /**
-   * Opens, in the order of their arrival, the calls whose name is known: up to `last`, or all. Servers that let a call
-   * through as text may send it as a call too, so the second way of the two waits until it can be compared.
+   * Opens, in the order of their arrival, the calls whose name is known: up to `last`, or all. A server that lets a call
+   * through as text may send it as a call too (mistral.rs does), so the second way of the two waits until it can be
+   * compared.
    */
   openNamed(out: CallSink, last?: Slot): void {
     if (this.#unopened === 0) return;
