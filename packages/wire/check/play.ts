@@ -64,6 +64,7 @@ export function playToChat(
       createdAt: 1,
       repairs,
       ...(toolNames === undefined ? {} : { toolNames }),
+      ...(options.tools?.schemas === undefined ? {} : { toolSchemas: options.tools.schemas }),
       ...(options.profile === undefined ? {} : { profile: options.profile }),
     }),
   );

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { ToolBridge } from "@deltawire/wire";
+import { genericProfile, withFlags, type Profile, type ToolBridge } from "@deltawire/wire";
 import { chatSequenceFaults } from "./chat-sequence.ts";
 import { playToChat, playToResponses, type PlayOptions } from "./play.ts";
 import { responseSequenceFaults } from "./response-sequence.ts";
@@ -61,6 +61,20 @@ const tools: ToolBridge = {
   declared: (name) => (offered.has(name) ? { kind: "function", name } : undefined),
 };
 
+/** Optional cases are repaired only under a profile that says so: these flags. */
+const optionalFlags: Readonly<Record<string, Partial<Profile>>> = {
+  "TC-LEAK-HERMES": { leakedCalls: ["hermes"] },
+  "TC-LEAK-QWEN-XML": { leakedCalls: ["qwen-xml"] },
+  "TC-LEAK-KIMI": { leakedCalls: ["kimi"] },
+  "RS-THINK-CLOSE-ONLY": { startsInsideThink: true },
+};
+
+/** Under which flags a case is to be played; undefined for one that is not played at all. */
+export function flagsFor(quirk: Quirk): Partial<Profile> | undefined {
+  if (quirk.class !== "stream" && quirk.class !== "nonstream") return undefined;
+  return quirk.optional === true ? optionalFlags[quirk.id] : {};
+}
+
 /** Plays one case to both kinds of client and answers what came out wrong, in words. */
 export function quirkFaults(quirk: Quirk, options: PlayOptions = {}): string[] {
   const expected = quirk.expect ?? { status: "completed" };
@@ -68,8 +82,9 @@ export function quirkFaults(quirk: Quirk, options: PlayOptions = {}): string[] {
   if (unknown.length > 0) return [`expect.${unknown.join(", expect.")}: unknown to this check`];
   const reads = readsOf(quirk);
   const expect = quirk.class === "nonstream" ? "whole" : "stream";
-  const responses = playToResponses(reads, { tools, expect, ...options });
-  const chat = playToChat(reads, { tools, expect, ...options });
+  const profile = withFlags(genericProfile, flagsFor(quirk) ?? {});
+  const responses = playToResponses(reads, { tools, expect, profile, ...options });
+  const chat = playToChat(reads, { tools, expect, profile, ...options });
   return [
     ...responseSequenceFaults(responses.out),
     ...differences(expected, saidOnResponses(responses.out)).map((fault) => `Responses: ${fault}`),

@@ -38,6 +38,16 @@ export {
   type AssemblerOptions,
   type CallEvent,
 } from "./tools/assembler.ts";
+export {
+  completeToolCalls,
+  wholeToolCalls,
+  type CompleteToolCall,
+  type CompleteToolCallsOptions,
+  type IncompleteToolCall,
+  type WholeToolCallsOptions,
+} from "./tools/whole-calls.ts";
+export { isComplete, mergeDelta, type GrowingToolCall } from "./tools/merge-delta.ts";
+export { toolSchemas } from "./tools/definitions.ts";
 export { noTools, type DeclaredTool, type OwnFormKind, type ToolBridge } from "./tools/bridge.ts";
 export type { ReasoningCarry, Seal, Unseal } from "./mapping/carry.ts";
 export type {
@@ -79,7 +89,13 @@ export {
   type TranslatedRequest,
 } from "./responses-over-chat/request.ts";
 export type { Recall, RecalledReasoning } from "./responses-over-chat/reasoning-replay.ts";
-export { genericProfile, withFlags, type Profile, type ReplyFlags } from "./profiles.ts";
+export {
+  genericProfile,
+  withFlags,
+  type LeakDialect,
+  type Profile,
+  type ReplyFlags,
+} from "./profiles.ts";
 export { profileNamed, profileNames, profiles, type ProviderName } from "./provider-profiles.ts";
 export type {
   ChatContent,

@@ -86,10 +86,18 @@ export interface Profile {
   readonly thinkTags: boolean;
   /** The prompt's template has already opened `<think>`: a reply begins inside it and only closes it. */
   readonly startsInsideThink: boolean;
+  /**
+   * The markup in which its models write calls as text when the server fails to read it: Hermes and Qwen on vLLM and
+   * LM Studio, Kimi on SGLang. Only calls of offered tools are taken out.
+   */
+  readonly leakedCalls: readonly LeakDialect[];
 }
 
+/** `hermes`: JSON in `<tool_call>`; `qwen-xml`: `<function=…><parameter=…>`; `kimi`: `<|tool_call_begin|>` tokens. */
+export type LeakDialect = "hermes" | "qwen-xml" | "kimi";
+
 /** The part of a profile that reading a reply depends on. */
-export type ReplyFlags = Pick<Profile, "thinkTags" | "startsInsideThink">;
+export type ReplyFlags = Pick<Profile, "thinkTags" | "startsInsideThink" | "leakedCalls">;
 
 /** What every Chat server that we know of takes. */
 export const commonParameters = [
@@ -139,6 +147,7 @@ export const genericProfile: Profile = {
   extraBody: {},
   thinkTags: true,
   startsInsideThink: false,
+  leakedCalls: [],
 };
 
 /** A profile with some flags set; lists and `extraBody` are added to, not replaced. */
@@ -150,5 +159,6 @@ export function withFlags(profile: Profile, flags: Partial<Profile>): Profile {
       ...new Set([...profile.droppedParameters, ...(flags.droppedParameters ?? [])]),
     ],
     extraBody: { ...profile.extraBody, ...flags.extraBody },
+    leakedCalls: [...new Set([...profile.leakedCalls, ...(flags.leakedCalls ?? [])])],
   };
 }

@@ -166,10 +166,20 @@ export const profiles = {
   },
 
   // vllm pull request 33402: `reasoning`, no longer reasoning_content. Templates of Qwen3.5 and later: RQ-SYSTEM-FIRST.
-  vllm: { laterSystem: "hoist", reasoningField: "reasoning" },
+  // Calls that its parsers missed: quirks TC-LEAK-HERMES and TC-LEAK-QWEN-XML.
+  vllm: {
+    laterSystem: "hoist",
+    reasoningField: "reasoning",
+    leakedCalls: ["hermes", "qwen-xml"],
+  },
 
   // SGLang "Reasoning Parser": the names of DeepSeek's API. The same templates as vLLM.
-  sglang: { laterSystem: "hoist", reasoningField: "reasoning_content" },
+  // Calls that its parser missed: quirk TC-LEAK-KIMI.
+  sglang: {
+    laterSystem: "hoist",
+    reasoningField: "reasoning_content",
+    leakedCalls: ["hermes", "qwen-xml", "kimi"],
+  },
 
   // llama.cpp issue 20733: system in front; pull request 16934: reasoning_content is read; issue 26535: a named
   // tool_choice counts as auto.
@@ -194,6 +204,7 @@ export const profiles = {
     toolChoice: "strings",
     responseFormat: "json_schema",
     efforts: ["none", "low", "medium", "high"],
+    leakedCalls: ["hermes", "qwen-xml"],
   },
 } as const satisfies Record<string, Partial<Omit<Profile, "name">>>;
 

@@ -28,6 +28,8 @@ export type RepairCode =
   | "call_without_name"
   | "call_index_ignored"
   | "call_withheld"
+  | "call_repeated"
+  | "call_leaked"
   | "legacy_function_call"
   | "arguments_blank"
   | "arguments_cumulative"

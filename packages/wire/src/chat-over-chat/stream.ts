@@ -8,14 +8,8 @@ import { chatError, upstreamFailure, type UpstreamFailure } from "../mapping/ups
 import { chatUsage, usageIn } from "../mapping/usage.ts";
 import { genericProfile, type ReplyFlags } from "../profiles.ts";
 import { Repairs } from "../repairs.ts";
-import type {
-  ChatChunk,
-  ChatChunkChoice,
-  ChatDelta,
-  ChatOutput,
-  ChatToolCallDelta,
-} from "../shapes/chat-reply.ts";
-import type { AssembledCall } from "../tools/assembler.ts";
+import type { ChatChunk, ChatChunkChoice, ChatDelta, ChatOutput } from "../shapes/chat-reply.ts";
+import { CallDeltas, isEmptyDelta, mendedDelta, WholeCalls } from "./deltas.ts";
 
 export interface ChatOverChatOptions {
   /** An id for the reply or for a call, where the upstream sends none: `newId("chatcmpl")`, `newId("call")`. */
@@ -26,10 +20,17 @@ export interface ChatOverChatOptions {
   model?: string;
   /** Names of the tools that were offered. */
   toolNames?: ReadonlySet<string>;
+  /** Their parameters, by name: some models write calls whose values have no type of their own. */
+  toolSchemas?: ReadonlyMap<string, JsonObject>;
   /** Call ids of the history, which no new call may have again. */
   usedCallIds?: ReadonlySet<string>;
   /** Whether the client asked for usage (`stream_options.include_usage`). */
   includeUsage?: boolean;
+  /**
+   * Calls as the deltas they came in, or `whole`: each in one piece before the finish, in `delta.tool_calls` if it may
+   * run and in `delta.incomplete_tool_calls` if not.
+   */
+  toolCalls?: "deltas" | "whole";
   /** How the upstream's replies differ; the generic profile where it is not given. */
   profile?: ReplyFlags;
   repairs?: Repairs;
@@ -41,6 +42,7 @@ const earlyKept = 8;
 /** One choice on its way through, with the chunk that told of its finish. */
 interface PassingChoice {
   reader: ChoiceReader;
+  calls: CallDeltas | WholeCalls;
   /** Whether a delta has gone out; the first says who speaks. */
   begun: boolean;
   finishChunk: ChatChunk | undefined;
@@ -76,6 +78,7 @@ export class ChatOverChat implements StreamMachine<ChatInput, ChatOutput> {
       repairs: this.repairs,
       newId: options.newId,
       toolNames: options.toolNames ?? new Set(),
+      toolSchemas: options.toolSchemas ?? new Map(),
       usedCallIds: options.usedCallIds ?? new Set(),
       profile: options.profile ?? genericProfile,
     };
@@ -131,7 +134,7 @@ export class ChatOverChat implements StreamMachine<ChatInput, ChatOutput> {
   #passChoice(chunk: ChatChunk, choice: IndexedChoice): ChatChunkChoice | undefined {
     const passing = this.#choiceAt(choice.index);
     passing.reader.read(choice, this.#pieces);
-    const delta = begunDelta(passing, mendedDelta(choice, this.#pieces));
+    const delta = begunDelta(passing, this.#mendedDelta(choice, passing));
     empty(this.#pieces);
     const finishes =
       nonEmptyString(choice.finish_reason) !== undefined ||
@@ -151,11 +154,16 @@ export class ChatOverChat implements StreamMachine<ChatInput, ChatOutput> {
     return mended;
   }
 
+  #mendedDelta(choice: ChatChunkChoice, { calls }: PassingChoice): ChatDelta {
+    return mendedDelta(choice, this.#pieces, calls.read(this.#pieces));
+  }
+
   #choiceAt(index: number): PassingChoice {
     let passing = this.#choices.get(index);
     if (passing === undefined) {
       const reader = new ChoiceReader(index, this.#reply);
-      passing = { reader, begun: false, finishChunk: undefined, finishChoice: undefined };
+      const calls = this.#options.toolCalls === "whole" ? new WholeCalls() : new CallDeltas();
+      passing = { reader, calls, begun: false, finishChunk: undefined, finishChoice: undefined };
       this.#choices.set(index, passing);
     }
     return passing;
@@ -191,7 +199,7 @@ export class ChatOverChat implements StreamMachine<ChatInput, ChatOutput> {
   ): UpstreamFailure | undefined {
     const { reader, finishChoice } = passing;
     const finish = reader.end(this.#pieces);
-    const held = mendedDelta({ index }, this.#pieces);
+    const held = this.#mendedDelta({ index }, passing);
     empty(this.#pieces);
     // What was held back goes out on its own, so that the last chunk of a choice only says how it ended.
     if (!isEmptyDelta(held)) {
@@ -280,95 +288,4 @@ function begunDelta({ begun }: PassingChoice, delta: ChatDelta): ChatDelta {
 function withoutMoved(choice: ChatChunkChoice): ChatChunkChoice {
   const { usage: _usage, finishReason: _finish, message: _soFar, ...rest } = choice;
   return rest;
-}
-
-/** The delta as it goes on; the same object where the pieces say what it says. */
-function mendedDelta(choice: ChatChunkChoice, pieces: Piece[]): ChatDelta {
-  const delta = isObject(choice.delta) ? (choice.delta as ChatDelta) : {};
-  let text = "";
-  let reasoning = "";
-  let calls: ChatToolCallDelta[] | undefined;
-  for (const piece of pieces) {
-    if (piece.type === "text") text += piece.text;
-    else if (piece.type === "reasoning" && piece.inContent) reasoning += piece.text;
-    else if (
-      piece.type === "call.opened" ||
-      piece.type === "call.arguments" ||
-      piece.type === "call.fields"
-    )
-      addCallDelta((calls ??= []), piece);
-  }
-  const hadCalls = isObject(delta.function_call) || Array.isArray(delta.tool_calls);
-  const sameCalls = calls === undefined ? !hadCalls : isDeepEqual(calls, delta.tool_calls);
-  const sameText = (nonEmptyString(delta.content) ?? "") === text && !Array.isArray(delta.content);
-  if (sameText && reasoning === "" && sameCalls && choice.delta === delta) return delta;
-  const { content, tool_calls: _calls, function_call: _call, ...rest } = delta;
-  const mended: ChatDelta = rest;
-  if (text !== "") mended.content = text;
-  else if (content !== undefined) mended.content = typeof content === "string" ? "" : null;
-  if (reasoning !== "")
-    mended.reasoning_content = (nonEmptyString(delta.reasoning_content) ?? "") + reasoning;
-  if (calls !== undefined) mended.tool_calls = calls;
-  return mended;
-}
-
-/** Whether two JSON values say the same. */
-function isDeepEqual(a: unknown, b: unknown): boolean {
-  if (a === b) return true;
-  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
-  const [one, other] = [a as JsonObject, b as JsonObject];
-  const keys = Object.keys(one);
-  return (
-    keys.length === Object.keys(other).length &&
-    keys.every((key) => Object.hasOwn(other, key) && isDeepEqual(one[key], other[key]))
-  );
-}
-
-/** What a fragment adds to its call; the opening and the first arguments make one entry. */
-function addCallDelta(
-  calls: ChatToolCallDelta[],
-  piece: Piece & { type: "call.opened" | "call.arguments" | "call.fields" },
-): void {
-  const { call } = piece;
-  if (piece.type === "call.opened") {
-    const { index, id, kind: type, name } = call;
-    calls.push({ index, id, type, ...describedCall(call, name, "") });
-    return;
-  }
-  let open = calls.find((entry) => entry.index === call.index);
-  if (piece.type === "call.fields") {
-    if (open === undefined) calls.push((open = { index: call.index }));
-    Object.assign(open, piece.fields);
-    if (Object.keys(piece.described).length === 0) return;
-    const key = call.kind === "custom" ? "custom" : "function";
-    open[key] = { ...open[key], ...piece.described };
-    return;
-  }
-  const { name, text } = saidSoFar(open);
-  const described = describedCall(call, name, text + piece.delta);
-  if (open === undefined) calls.push({ index: call.index, ...described });
-  else Object.assign(open, described);
-}
-
-function saidSoFar(entry: ChatToolCallDelta | undefined): { name?: string; text: string } {
-  const name = nonEmptyString(entry?.function?.name ?? entry?.custom?.name);
-  const text = nonEmptyString(entry?.function?.arguments ?? entry?.custom?.input) ?? "";
-  return name === undefined ? { text } : { name, text };
-}
-
-function describedCall(call: AssembledCall, name: string | undefined, text: string) {
-  const named = name === undefined ? {} : { name };
-  return call.kind === "custom"
-    ? { custom: { ...named, input: text } }
-    : { function: { ...named, arguments: text } };
-}
-
-function isEmptyDelta(delta: ChatDelta): boolean {
-  for (const field in delta) {
-    const value = delta[field];
-    if (field === "role" || value === null || value === "" || value === undefined) continue;
-    if (Array.isArray(value) && value.length === 0) continue;
-    return false;
-  }
-  return true;
 }

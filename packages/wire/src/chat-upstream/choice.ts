@@ -5,8 +5,9 @@ import { hasReasoning, ReasoningReader } from "../mapping/reasoning.ts";
 import { upstreamFailure, type UpstreamFailure } from "../mapping/upstream-error.ts";
 import type { ReplyFlags } from "../profiles.ts";
 import type { RepairCode, Repairs } from "../repairs.ts";
-import type { ChatChunkChoice, ChatDelta } from "../shapes/chat-reply.ts";
+import type { ChatChunkChoice, ChatDelta, ChatToolCallDelta } from "../shapes/chat-reply.ts";
 import { ToolCallAssembler, type CallEvent } from "../tools/assembler.ts";
+import { LeakedCalls, type LeakPiece } from "./leaked-calls.ts";
 import { ThinkTags, type TaggedText } from "./think-tags.ts";
 
 /** What a choice said, in order, whichever way its server says it. */
@@ -24,6 +25,8 @@ export interface ReplyOptions {
   repairs: Repairs;
   newId: (prefix: string) => string;
   toolNames: ReadonlySet<string>;
+  /** The parameters of these tools, as far as they are known. */
+  toolSchemas: ReadonlyMap<string, JsonObject>;
   usedCallIds: ReadonlySet<string>;
   profile: ReplyFlags;
 }
@@ -36,8 +39,10 @@ export class ChoiceReader {
   readonly #repairs: Repairs;
   readonly #reasoning = new ReasoningReader();
   readonly #tags: ThinkTags | undefined;
+  readonly #leaks: LeakedCalls | undefined;
   readonly #calls: ToolCallAssembler;
   readonly #tagged: TaggedText[] = [];
+  readonly #leaked: LeakPiece[] = [];
   readonly #carriedCalls = new Set<string>();
   /** Reasoning as a field and as tags told it, while both may still come; and how much of it came again. */
   #inField = "";
@@ -53,13 +58,16 @@ export class ChoiceReader {
   constructor(index: number, options: ReplyOptions) {
     this.index = index;
     this.#repairs = options.repairs;
-    const { thinkTags, startsInsideThink } = options.profile;
+    const { toolNames: names, toolSchemas: schemas } = options;
+    const { thinkTags, startsInsideThink, leakedCalls } = options.profile;
     this.#tags = thinkTags ? new ThinkTags(startsInsideThink) : undefined;
+    if (leakedCalls.length > 0 && names.size > 0)
+      this.#leaks = new LeakedCalls(leakedCalls, { names, schemas });
     this.#calls = new ToolCallAssembler({
       choice: index,
       repairs: options.repairs,
       newCallId: () => options.newId("call"),
-      toolNames: options.toolNames,
+      toolNames: names,
       usedCallIds: options.usedCallIds,
     });
   }
@@ -124,6 +132,8 @@ export class ChoiceReader {
   end(out: Piece[]): Finish {
     this.#tags?.end(this.#tagged);
     this.#putTagged(noLogprobs, out);
+    this.#leaks?.end(this.#leaked);
+    this.#putLeaked(noLogprobs, out);
     const finish = this.#resolvedFinish();
     const cut = finish.kind !== "stop" && finish.kind !== "tool_calls";
     this.#calls.close({ cut, finished: this.#finishWord !== undefined }, out);
@@ -146,7 +156,7 @@ export class ChoiceReader {
     if (isObject(delta.function_call)) this.#readLegacyCall(delta.function_call, out);
     if (Array.isArray(delta.tool_calls))
       for (const fragment of delta.tool_calls)
-        if (isObject(fragment)) this.#calls.push(fragment, out);
+        if (isObject(fragment)) this.#pushCall(fragment, out);
   }
 
   #readReasoning(delta: ChatDelta, out: Piece[]): void {
@@ -178,8 +188,7 @@ export class ChoiceReader {
 
   #readContent(content: string, choice: ChatChunkChoice, out: Piece[]): void {
     const logprobs = logprobsOf(choice);
-    if (this.#tags === undefined || this.#tags.isDone)
-      return this.#put({ type: "text", text: content, logprobs }, out);
+    if (this.#tags === undefined || this.#tags.isDone) return this.#putText(content, logprobs, out);
     const found = this.#tags.found;
     this.#tags.push(content, this.#tagged);
     if (this.#tags.found && !found) this.#repair("reasoning_tags_split", content);
@@ -188,14 +197,29 @@ export class ChoiceReader {
 
   #putTagged(logprobs: readonly JsonValue[], out: Piece[]): void {
     for (const { reasoning, text } of this.#tagged) {
-      if (reasoning && this.#saidInField(text)) continue;
-      if (reasoning) this.#inTags += text;
-      this.#put(
-        reasoning ? { type: "reasoning", text, inContent: true } : { type: "text", text, logprobs },
-        out,
-      );
+      if (!reasoning) this.#putText(text, logprobs, out);
+      else if (!this.#saidInField(text)) {
+        this.#inTags += text;
+        this.#put({ type: "reasoning", text, inContent: true }, out);
+      }
     }
     this.#tagged.length = 0;
+  }
+
+  #putText(text: string, logprobs: readonly JsonValue[], out: Piece[]): void {
+    if (this.#leaks === undefined) return this.#put({ type: "text", text, logprobs }, out);
+    this.#leaks.push(text, this.#leaked);
+    this.#putLeaked(logprobs, out);
+  }
+
+  #putLeaked(logprobs: readonly JsonValue[], out: Piece[]): void {
+    for (const piece of this.#leaked)
+      if (piece.type === "text") this.#put({ ...piece, logprobs }, out);
+      else {
+        this.#repair("call_leaked", piece.words);
+        this.#calls.pushLeaked(piece.call, out);
+      }
+    this.#leaked.length = 0;
   }
 
   /** Mistral sends content as parts, and its reasoning as parts of type `thinking`. */
@@ -250,7 +274,15 @@ export class ChoiceReader {
 
   #readLegacyCall(call: JsonObject, out: Piece[]): void {
     this.#repair("legacy_function_call", nonEmptyString(call["name"]) ?? "");
-    this.#calls.push({ index: 0, function: call }, out);
+    this.#pushCall({ index: 0, function: call }, out);
+  }
+
+  #pushCall(fragment: ChatToolCallDelta, out: Piece[]): void {
+    if (this.#leaks !== undefined) {
+      this.#leaks.putBlanks(this.#leaked);
+      this.#putLeaked(noLogprobs, out);
+    }
+    this.#calls.push(fragment, out);
   }
 
   /** A call whose name is known comes before the words that follow it. */

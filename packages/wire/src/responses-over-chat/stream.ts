@@ -76,6 +76,7 @@ export class ResponsesOverChat implements StreamMachine<ChatInput, ResponseEvent
       repairs,
       newId,
       toolNames: tools.upstreamNames,
+      toolSchemas: tools.schemas ?? new Map(),
       usedCallIds: options.usedCallIds ?? new Set(),
       profile: options.profile ?? genericProfile,
     });

@@ -33,6 +33,8 @@ export interface ChatDelta {
   reasoning_details?: JsonValue;
   reasoning_opaque?: string | null;
   tool_calls?: ChatToolCallDelta[] | null;
+  /** Ours, from `wholeToolCalls` only: calls that must not run. */
+  incomplete_tool_calls?: ChatToolCallDelta[];
   function_call?: JsonObject | null;
   annotations?: JsonValue;
   audio?: JsonObject | null;

@@ -67,6 +67,14 @@ export class ArgumentsBuffer {
     return { unsent, calls: this.#splitTail(first) };
   }
 
+  /** What `close` would answer now; more may still come. */
+  peek(): FinalArguments[] {
+    const copy = new ArgumentsBuffer(() => {});
+    copy.push(this.#leadingBlanks + this.#value.toString() + this.#tail);
+    copy.push(this.#doubtful ?? "");
+    return copy.close().calls;
+  }
+
   /** What is left to send when the call is cut off: nothing is invented, nothing is split. */
   cut(): { unsent: string; text: string } {
     const settled = this.#settleAtEnd();
@@ -196,14 +204,18 @@ export class ArgumentsBuffer {
 }
 
 /** Finds the end of one JSON value in text that comes in pieces. It balances; it does not validate. */
-class ValueBoundary {
+export class ValueBoundary {
   #depth = 0;
   #inString = false;
   #escaped = false;
 
+  get isInString(): boolean {
+    return this.#inString;
+  }
+
   /** The index behind the end of the value, or -1 while it goes on. */
-  feed(text: string, from: number): number {
-    for (let at = from; at < text.length; at += 1) {
+  feed(text: string, from: number, to = text.length): number {
+    for (let at = from; at < to; at += 1) {
       const code = text.charCodeAt(at);
       if (this.#inString) {
         if (this.#escaped) this.#escaped = false;
@@ -240,7 +252,7 @@ function firstNonBlank(text: string): number {
 }
 
 /** Two objects that differ in blanks only are the same call. */
-function canonical(text: string): string {
+export function canonical(text: string): string {
   const value = parseJson(text);
   return isObject(value) ? JSON.stringify(value) : text;
 }

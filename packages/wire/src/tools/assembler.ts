@@ -1,7 +1,7 @@
-import { isObject, nonEmptyString, parseJson, type JsonObject, type JsonValue } from "../json.ts";
+import { isObject, nonEmptyString, parseJson, type JsonObject } from "../json.ts";
 import type { RepairCode, Repairs } from "../repairs.ts";
 import type { ChatToolCallDelta } from "../shapes/chat-reply.ts";
-import { ArgumentsBuffer } from "./arguments.ts";
+import { ArgumentsBuffer, canonical } from "./arguments.ts";
 
 export interface AssembledCall {
   /** 0, 1, 2 … in the order in which the calls opened. */
@@ -79,15 +79,9 @@ export class ToolCallAssembler {
   }
 
   push(fragment: ChatToolCallDelta, out: CallSink): void {
-    const {
-      id,
-      name,
-      index,
-      kind,
-      arguments: text,
-      isObject: asObject,
-      extra,
-    } = this.#read(fragment);
+    const read = readFragment(fragment, this.#options.toolNames);
+    const { id, name, index, kind, arguments: text, wasObject, extra } = read;
+    if (wasObject) this.#repair("arguments_object", text);
     const slot = this.#slotFor(id, name, index, text);
     if (slot.kind === "unknown" && kind !== "unknown") slot.kind = kind;
     if (id !== undefined) this.#learnId(slot, id);
@@ -95,7 +89,7 @@ export class ToolCallAssembler {
     if (extra !== undefined) this.#learnExtra(slot, extra);
     this.#learnFields(slot, fragment, out);
     if (text === "") return;
-    const delta = this.#append(slot, text, asObject);
+    const delta = this.#append(slot, text, wasObject);
     // Before the name is known there is nothing to open; `pending` then collects what could have been sent.
     if (slot.call === undefined && slot.name !== undefined) this.openNamed(out, slot);
     if (delta === "") return;
@@ -103,14 +97,30 @@ export class ToolCallAssembler {
     else out.push({ type: "call.arguments", call: slot.call, delta });
   }
 
-  /** Opens, in the order of their arrival, the calls whose name is known: up to `last`, or all. */
+  /** A call that stood in the text, from beginning to end. */
+  pushLeaked(leaked: { id: string | undefined; name: string; arguments: string }, out: CallSink) {
+    const slot = this.#newSlot(undefined);
+    slot.way = "text";
+    slot.kind = "function";
+    slot.name = leaked.name;
+    slot.providerId = leaked.id;
+    slot.pending = slot.arguments.push(leaked.arguments);
+    this.openNamed(out);
+  }
+
+  /**
+   * Opens, in the order of their arrival, the calls whose name is known: up to `last`, or all. A server that lets a call
+   * through as text may send it as a call too (mistral.rs does), so the second way of the two waits until it can be
+   * compared.
+   */
   openNamed(out: CallSink, last?: Slot): void {
     if (this.#unopened === 0) return;
+    const way = this.#slots[0]?.way;
     for (const slot of this.#slots) {
       const { name } = slot;
       // Half a name may still get its other half, until its own arguments begin.
-      const opens = name !== undefined && (slot === last || !this.#leadsToATool(name, name));
-      if (slot.call === undefined && opens) this.#open(slot, name, out);
+      const opens = name !== undefined && (slot === last || !this.#mayGrow(name));
+      if (slot.call === undefined && opens && slot.way === way) this.#open(slot, name, out);
       if (slot === last) return;
     }
   }
@@ -120,8 +130,9 @@ export class ToolCallAssembler {
    * so, and did not merely stop.
    */
   close({ cut, finished }: { cut: boolean; finished: boolean }, out: CallSink): void {
+    this.#openRest(out);
     for (const slot of this.#slots) {
-      if (slot.call === undefined && slot.name !== undefined) this.#open(slot, slot.name, out);
+      if (slot.isEcho) continue;
       if (slot.call === undefined) {
         this.#repair("call_without_name", slot.arguments.cut().text);
         continue;
@@ -136,6 +147,22 @@ export class ToolCallAssembler {
     this.#slots.length = 0;
     this.#byId.clear();
     this.#byIndex.clear();
+  }
+
+  /** What has not opened yet: half a name that nothing followed, and calls that came the second way. */
+  #openRest(out: CallSink): void {
+    const way = this.#slots[0]?.way;
+    for (const slot of this.#slots) {
+      if (slot.call !== undefined || slot.name === undefined) continue;
+      const said = comparable(slot);
+      slot.isEcho =
+        slot.way !== way &&
+        this.#slots.some(
+          (other) => other.way === way && other.name === slot.name && comparable(other) === said,
+        );
+      if (slot.isEcho) this.#repair("call_repeated", slot.name);
+      else this.#open(slot, slot.name, out);
+    }
   }
 
   #closeCut(slot: Slot, call: AssembledCall, out: CallSink): void {
@@ -159,34 +186,6 @@ export class ToolCallAssembler {
       const received = nth === 0 ? slot.arguments.received : text;
       out.push(closed(current, text, { whole: whole && !slot.doubted, received, finished }));
     });
-  }
-
-  #read(fragment: ChatToolCallDelta): Fragment {
-    const described: JsonObject = isObject(fragment.function)
-      ? fragment.function
-      : isObject(fragment.custom)
-        ? fragment.custom
-        : (fragment as JsonObject);
-    const custom = isObject(fragment.custom) || fragment.type === "custom";
-    const named = nonEmptyString(described["name"]);
-    const given = custom ? (described["input"] ?? described["arguments"]) : described["arguments"];
-    return {
-      id: absentIfNull(nonEmptyString(fragment.id)),
-      name: named !== undefined && this.#options.toolNames.has(named) ? named : absentIfNull(named),
-      index: integer(fragment.index),
-      kind: custom ? "custom" : isObject(fragment.function) ? "function" : "unknown",
-      arguments: this.#argumentsText(given),
-      isObject: typeof given === "object" && given !== null,
-      extra: isObject(fragment["extra_content"]) ? fragment["extra_content"] : undefined,
-    };
-  }
-
-  #argumentsText(given: JsonValue | undefined): string {
-    if (typeof given === "string") return given;
-    if (given === undefined || given === null) return "";
-    const text = JSON.stringify(given);
-    this.#repair("arguments_object", text);
-    return text;
   }
 
   /** Decision 4, in its order. */
@@ -231,7 +230,8 @@ export class ToolCallAssembler {
   /** A known id with the name of another tool: another call, once the first is whole or if it stands elsewhere. */
   #isAnother(known: Slot, name: string | undefined, elsewhere: boolean): boolean {
     if (name === undefined || known.name === undefined || name === known.name) return false;
-    return known.isEnded || (elsewhere && !this.#leadsToATool(known.name, known.name + name));
+    if (known.isEnded) return true;
+    return elsewhere && joinedName(known.name, name, this.#options.toolNames) === known.name;
   }
 
   #newSlot(index: number | undefined): Slot {
@@ -255,12 +255,11 @@ export class ToolCallAssembler {
     if (slot.call !== undefined) this.#extras[slot.call.id] = extra;
   }
 
-  /** Decision 3: the first name wins; a piece is joined only on the way to a declared name. */
   #learnName(slot: Slot, name: string): void {
     if (slot.name === undefined) slot.name = name;
     if (slot.name === name) return;
-    const joined = name.startsWith(slot.name) ? name : slot.name + name;
-    if (slot.call === undefined && this.#leadsToATool(slot.name, joined)) {
+    const joined = joinedName(slot.name, name, this.#options.toolNames);
+    if (slot.call === undefined && joined !== slot.name) {
       slot.name = joined;
       this.#repair("call_name_joined", joined);
       return;
@@ -305,10 +304,10 @@ export class ToolCallAssembler {
   }
 
   /** Whether a name that is none yet may become one. */
-  #leadsToATool(present: string, joined: string): boolean {
+  #mayGrow(present: string): boolean {
     const { toolNames } = this.#options;
     if (toolNames.has(present)) return false;
-    for (const name of toolNames) if (name.startsWith(joined)) return true;
+    for (const name of toolNames) if (name.startsWith(present)) return true;
     return false;
   }
 
@@ -354,14 +353,52 @@ export class ToolCallAssembler {
   }
 }
 
-interface Fragment {
+export interface Fragment {
   id: string | undefined;
   name: string | undefined;
   index: number | undefined;
   kind: "function" | "custom" | "unknown";
   arguments: string;
-  isObject: boolean;
+  /** They came as a JSON value, not as its text. */
+  wasObject: boolean;
   extra: JsonObject | undefined;
+}
+
+/** What a fragment says, whichever way its server writes it. */
+export function readFragment(
+  fragment: ChatToolCallDelta,
+  toolNames: ReadonlySet<string>,
+): Fragment {
+  const described: JsonObject = isObject(fragment.function)
+    ? fragment.function
+    : isObject(fragment.custom)
+      ? fragment.custom
+      : (fragment as JsonObject);
+  const custom = isObject(fragment.custom) || fragment.type === "custom";
+  const named = nonEmptyString(described["name"]);
+  const given = custom ? (described["input"] ?? described["arguments"]) : described["arguments"];
+  const wasObject = given !== undefined && given !== null && typeof given !== "string";
+  return {
+    id: absentIfNull(nonEmptyString(fragment.id)),
+    name: named !== undefined && toolNames.has(named) ? named : absentIfNull(named),
+    index: integer(fragment.index),
+    kind: custom ? "custom" : isObject(fragment.function) ? "function" : "unknown",
+    arguments: wasObject ? JSON.stringify(given) : (nonEmptyString(given) ?? ""),
+    wasObject,
+    extra: isObject(fragment["extra_content"]) ? fragment["extra_content"] : undefined,
+  };
+}
+
+/** Decision 3: the first name wins; a piece is joined only on the way to a declared name. */
+export function joinedName(
+  present: string | undefined,
+  added: string,
+  toolNames: ReadonlySet<string>,
+): string {
+  if (present === undefined || present === added || toolNames.has(present)) return present ?? added;
+  const joined = added.startsWith(present) ? added : present + added;
+  for (const name of toolNames) if (name.startsWith(joined)) return joined;
+  return present;
 }
 
 /** A call in the making. It has no `call` before it opened, that is before its name can be trusted. */
@@ -377,6 +414,10 @@ class Slot {
   object: string | undefined;
   /** Another tool was named for this call: then it must not run. */
   doubted = false;
+  /** Whether it came as a call, or was found in the text. */
+  way: "call" | "text" = "call";
+  /** It came the other way too, and was opened there. */
+  isEcho = false;
   /** What can be sent once the call has opened. */
   pending = "";
   /** The plain text of a custom call. */
@@ -406,6 +447,11 @@ function startsAnother(slot: Slot, name: string | undefined, text: string): bool
   if (name === undefined || !slot.isEnded) return false;
   if (name !== slot.name) return true;
   return text.trim() !== "" && text !== slot.arguments.received && text !== slot.object;
+}
+
+/** What a call says, however it is written: for finding one that came as text and as a call. */
+function comparable(slot: Slot): string {
+  return canonical((slot.object ?? slot.arguments.received).trim() || "{}");
 }
 
 interface Closing {

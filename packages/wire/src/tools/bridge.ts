@@ -1,3 +1,5 @@
+import type { JsonObject } from "../json.ts";
+
 /**
  * What became of the tools a Responses client declared when they were offered to a Chat upstream, which
  * knows functions only. The request translator builds it; the stream translator uses it to give every
@@ -6,6 +8,8 @@
 export interface ToolBridge {
   /** Names as the upstream knows them: flattened, shortened and within its alphabet. */
   readonly upstreamNames: ReadonlySet<string>;
+  /** Their parameters by the same names, for calls whose values have no type of their own. */
+  readonly schemas?: ReadonlyMap<string, JsonObject>;
   /** How a call by an upstream name is told to the client; undefined for a name nobody declared. */
   declared(upstreamName: string): DeclaredTool | undefined;
 }

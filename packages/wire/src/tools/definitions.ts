@@ -33,12 +33,25 @@ export function offerTools(
   const { tools, byName, nameByKey } = offer;
   return {
     tools,
-    bridge: { upstreamNames: new Set(byName.keys()), declared: (name) => byName.get(name) },
+    bridge: {
+      upstreamNames: new Set(byName.keys()),
+      schemas: toolSchemas(tools),
+      declared: (name) => byName.get(name),
+    },
     callName: (tool) =>
       nameByKey.get(keyOf(tool)) ?? nameByKey.get(keyOf(otherKind(tool))) ?? plainName(tool),
     chosen: (choice) =>
       [...byName].filter(([, tool]) => isMeant(tool, choice)).map(([name]) => name),
   };
+}
+
+/** The parameters of the functions among these tools, by name. */
+export function toolSchemas(tools: readonly ChatTool[]): Map<string, JsonObject> {
+  const schemas = new Map<string, JsonObject>();
+  for (const tool of tools)
+    if (tool.type === "function" && isObject(tool.function.parameters))
+      schemas.set(tool.function.name, tool.function.parameters);
+  return schemas;
 }
 
 /** Everything a request declares: its tools, those of `additional_tools` items, and those that a tool search found. */

@@ -1,0 +1,155 @@
+import type { Piece } from "../chat-upstream/choice.ts";
+import { isObject, nonEmptyString, type JsonObject } from "../json.ts";
+import type { ChatChunkChoice, ChatDelta, ChatToolCallDelta } from "../shapes/chat-reply.ts";
+import type { AssembledCall } from "../tools/assembler.ts";
+
+/** What a delta says of calls. */
+export type SaidCalls = Pick<ChatDelta, "tool_calls" | "incomplete_tool_calls">;
+
+/** The delta as it goes on; the same object where the pieces say what it says. */
+export function mendedDelta(
+  choice: ChatChunkChoice,
+  pieces: readonly Piece[],
+  said: SaidCalls | undefined,
+): ChatDelta {
+  const delta = isObject(choice.delta) ? (choice.delta as ChatDelta) : {};
+  let text = "";
+  let reasoning = "";
+  for (const piece of pieces) {
+    if (piece.type === "text") text += piece.text;
+    else if (piece.type === "reasoning" && piece.inContent) reasoning += piece.text;
+  }
+  const hadCalls = isObject(delta.function_call) || (delta.tool_calls ?? null) !== null;
+  const sameCalls =
+    said === undefined
+      ? !hadCalls
+      : said.incomplete_tool_calls === undefined && isDeepEqual(said.tool_calls, delta.tool_calls);
+  const sameText = (nonEmptyString(delta.content) ?? "") === text && !Array.isArray(delta.content);
+  if (sameText && reasoning === "" && sameCalls && choice.delta === delta) return delta;
+  const { content, tool_calls: _calls, function_call: _call, ...rest } = delta;
+  const mended: ChatDelta = { ...rest, ...said };
+  if (text !== "") mended.content = text;
+  else if (content !== undefined) mended.content = typeof content === "string" ? "" : null;
+  if (reasoning !== "")
+    mended.reasoning_content = (nonEmptyString(delta.reasoning_content) ?? "") + reasoning;
+  return mended;
+}
+
+export function isEmptyDelta(delta: ChatDelta): boolean {
+  for (const field in delta) {
+    const value = delta[field];
+    if (field === "role" || value === null || value === "" || value === undefined) continue;
+    if (Array.isArray(value) && value.length === 0) continue;
+    return false;
+  }
+  return true;
+}
+
+/** Calls as the deltas they come in. */
+export class CallDeltas {
+  read(pieces: readonly Piece[]): SaidCalls | undefined {
+    let calls: ChatToolCallDelta[] | undefined;
+    for (const piece of pieces)
+      if (
+        piece.type === "call.opened" ||
+        piece.type === "call.arguments" ||
+        piece.type === "call.fields"
+      )
+        addCallDelta((calls ??= []), piece);
+    return calls === undefined ? undefined : { tool_calls: calls };
+  }
+}
+
+/** Calls in one piece each, when they close: at the end of the reply, and not before. */
+export class WholeCalls {
+  /** Fields that we do not know, of the calls that are still open. */
+  readonly #fields = new Map<AssembledCall, Piece & { type: "call.fields" }>();
+
+  read(pieces: readonly Piece[]): SaidCalls | undefined {
+    const runnable: ChatToolCallDelta[] = [];
+    const incomplete: ChatToolCallDelta[] = [];
+    for (const piece of pieces) {
+      if (piece.type === "call.fields") this.#keep(piece);
+      if (piece.type !== "call.closed") continue;
+      const calls: ChatToolCallDelta[] = [];
+      addCallDelta(calls, { type: "call.opened", call: piece.call });
+      const fields = this.#fields.get(piece.call);
+      if (fields !== undefined) addCallDelta(calls, fields);
+      addCallDelta(calls, { type: "call.arguments", call: piece.call, delta: piece.arguments });
+      (piece.whole ? runnable : incomplete).push(...calls);
+    }
+    if (runnable.length === 0 && incomplete.length === 0) return undefined;
+    return {
+      ...(runnable.length > 0 ? { tool_calls: inOrder(runnable) } : {}),
+      ...(incomplete.length > 0 ? { incomplete_tool_calls: inOrder(incomplete) } : {}),
+    };
+  }
+
+  #keep(piece: Piece & { type: "call.fields" }): void {
+    const before = this.#fields.get(piece.call);
+    this.#fields.set(piece.call, {
+      ...piece,
+      fields: { ...before?.fields, ...piece.fields },
+      described: { ...before?.described, ...piece.described },
+    });
+  }
+}
+
+function inOrder(calls: ChatToolCallDelta[]): ChatToolCallDelta[] {
+  return calls.toSorted((a, b) => (a.index ?? 0) - (b.index ?? 0));
+}
+
+/** What a piece adds to its call; the opening and the first arguments make one entry. */
+function addCallDelta(
+  calls: ChatToolCallDelta[],
+  piece: Piece & { type: "call.opened" | "call.arguments" | "call.fields" },
+): void {
+  const { call } = piece;
+  if (piece.type === "call.opened") {
+    calls.push({ ...opened(call), ...describedCall(call, call.name, "") });
+    return;
+  }
+  let open = calls.find((entry) => entry.index === call.index);
+  if (open === undefined) calls.push((open = { index: call.index }));
+  const key = call.kind === "custom" ? "custom" : "function";
+  if (piece.type === "call.fields") {
+    Object.assign(open, piece.fields);
+    if (Object.keys(piece.described).length > 0) open[key] = { ...open[key], ...piece.described };
+    return;
+  }
+  const { name, text } = saidSoFar(open);
+  open[key] = { ...open[key], ...describedCall(call, name, text + piece.delta)[key] };
+}
+
+function opened({ index, id, kind: type }: AssembledCall): ChatToolCallDelta {
+  return { index, id, type };
+}
+
+function saidSoFar(entry: ChatToolCallDelta): { name?: string; text: string } {
+  const name = nonEmptyString(entry.function?.name ?? entry.custom?.name);
+  const text = nonEmptyString(entry.function?.arguments ?? entry.custom?.input) ?? "";
+  return name === undefined ? { text } : { name, text };
+}
+
+function describedCall(
+  call: AssembledCall,
+  name: string | undefined,
+  text: string,
+): Pick<ChatToolCallDelta, "function" | "custom"> {
+  const named = name === undefined ? {} : { name };
+  return call.kind === "custom"
+    ? { custom: { ...named, input: text } }
+    : { function: { ...named, arguments: text } };
+}
+
+/** Whether two JSON values say the same. */
+function isDeepEqual(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
+  const [one, other] = [a as JsonObject, b as JsonObject];
+  const keys = Object.keys(one);
+  return (
+    keys.length === Object.keys(other).length &&
+    keys.every((key) => Object.hasOwn(other, key) && isDeepEqual(one[key], other[key]))
+  );
+}
