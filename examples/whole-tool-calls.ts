@@ -6,15 +6,13 @@ import { createReadStream } from "node:fs";
 import { ChatBody, completeToolCalls, genericProfile, Repairs, withFlags } from "@deltawire/wire";
 import type { ChatInput } from "@deltawire/wire";
 
-const repairs = new Repairs();
+const options = { repairs: new Repairs(), toolNames: new Set(["get_weather", "get_time"]) };
 const profile = withFlags(genericProfile, { leakedCalls: ["hermes"] });
-const toolNames = new Set(["get_weather", "get_time"]);
-const body = new ChatBody({ repairs, utf8: new TextDecoder() });
+const body = new ChatBody({ repairs: options.repairs, utf8: new TextDecoder() });
 const chunks: ChatInput[] = [];
 for await (const bytes of createReadStream(new URL("messy-tool-calls.sse", import.meta.url)))
   body.push(bytes as Uint8Array, chunks);
 body.end("eof", chunks);
-for (const call of completeToolCalls(chunks, { toolNames, profile, repairs }))
+for (const call of completeToolCalls(chunks, { ...options, profile }))
   console.log(`run ${call.name} with`, call.arguments);
-
-console.log(`repaired: ${[...repairs.counts.keys()].join(", ")}`);
+console.log(`repaired: ${[...options.repairs.counts.keys()].join(", ")}`);

@@ -1,19 +1,175 @@
 import { spawnSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { createContext, runInContext } from "node:vm";
+import { gzipSync } from "node:zlib";
+import { build, type Rolldown } from "vite";
+import { beforeAll, describe, expect, test, vi } from "vitest";
 import { root } from "./repository-files.ts";
 
-test("whole tool calls in ten lines: a messy stream runs each tool once", () => {
-  expect(outputOf("whole-tool-calls.ts")).toBe(
-    [
-      "run get_weather with { city: 'Paris' }",
-      "run get_weather with { city: 'Rome' }",
-      "run get_time with { zone: 'CET' }",
-      "repaired: arguments_cumulative, call_id_minted, call_leaked, finish_corrected",
-      "",
-    ].join("\n"),
-  );
+const outputs: Record<string, string[]> = {
+  "whole-tool-calls.ts": [
+    "run get_weather with { city: 'Paris' }",
+    "run get_weather with { city: 'Rome' }",
+    "run get_time with { zone: 'CET' }",
+    "repaired: arguments_cumulative, call_id_minted, call_leaked, finish_corrected",
+  ],
+  "misbehaving-stream.ts": [
+    "{",
+    "  ok: true,",
+    "  completion: {",
+    "    id: 'chatcmpl-9',",
+    "    object: 'chat.completion',",
+    "    created: 1753000000,",
+    "    model: 'm-thinking',",
+    "    usage: { prompt_tokens: 52, completion_tokens: 21, total_tokens: 73 },",
+    "    choices: [",
+    "      {",
+    "        index: 0,",
+    "        message: {",
+    "          role: 'assistant',",
+    "          content: 'I will look.',",
+    "          refusal: null,",
+    "          reasoning_content: 'The user wants the weather in Paris.',",
+    "          tool_calls: [",
+    "            {",
+    "              id: 'call_7a',",
+    "              type: 'function',",
+    `              function: { name: 'get_weather', arguments: '{"city":"Paris"}' }`,
+    "            }",
+    "          ]",
+    "        },",
+    "        finish_reason: 'tool_calls',",
+    "        logprobs: null",
+    "      }",
+    "    ]",
+    "  }",
+    "}",
+    "repaired: usage_moved, reasoning_tags_split, arguments_cumulative, finish_repeated, finish_corrected",
+  ],
+  "wrong-finish-reason.ts": [
+    "Deltawire has no gateway yet. This shows its library at work on a quirk of a real",
+    'provider: a Chat upstream that calls a tool and then says finish_reason "stop".',
+    "",
+    "What a Responses client gets:",
+    "",
+    "  response.created",
+    "  response.in_progress",
+    "  response.output_item.added",
+    "  response.content_part.added",
+    `  response.output_text.delta             "I'll look at "`,
+    '  response.output_text.delta             "the project."',
+    "  response.output_text.done",
+    "  response.content_part.done",
+    "  response.output_item.done",
+    "  response.output_item.added",
+    '  response.function_call_arguments.delta "{\\"path\\":"',
+    '  response.function_call_arguments.delta "\\".\\"}"',
+    "  response.function_call_arguments.done",
+    '  response.output_item.done              list_files({"path":"."}), whole: to be run now, once',
+    "  response.completed",
+    "",
+    "What was repaired on the way:",
+    "",
+    '  finish_corrected: the provider said "stop"',
+    "",
+    "Next: npm test, or README.md.",
+  ],
+};
+
+test.each(Object.entries(outputs))("examples/%s prints what it should", (example, lines) => {
+  expect(outputOf(example)).toBe(`${lines.join("\n")}\n`);
 });
+
+test("every example is tried here", () => {
+  const examples = readdirSync(join(root, "examples")).filter((name) => name.endsWith(".ts"));
+  expect(Object.keys(outputs).toSorted()).toEqual(examples.toSorted());
+});
+
+test.each(["whole-tool-calls.ts", "misbehaving-stream.ts"])(
+  "examples/%s has ten lines of code",
+  (example) => {
+    const text = readFileSync(join(root, "examples", example), "utf8");
+    const code = text.replace(/\/\*[^]*?\*\//g, "").split("\n");
+    expect(code.filter((line) => line !== "" && !line.startsWith("import "))).toHaveLength(10);
+  },
+);
+
+describe("examples/browser/page.ts, bundled", () => {
+  let page: Bundle;
+  beforeAll(async () => {
+    page = await bundle(join(root, "examples", "browser", "page.ts"));
+  });
+
+  test("has nothing of Node in it, and nothing that is not ours", () => {
+    expect(page.imports).toEqual([]);
+    expect(page.code).not.toMatch(/\bnode:|\brequire\b|\bprocess\b|\bBuffer\b|\bimport\b/);
+    expect(
+      page.modules.filter((file) => !/\/(?:examples|packages\/wire\/src)\//.test(file)),
+    ).toEqual([]);
+  });
+
+  test("prints what it should where there are only the globals of the web", async () => {
+    const printed: string[] = [];
+    const log = (line: unknown): void => void printed.push(String(line));
+    const globals = {
+      TextDecoder,
+      ReadableStream,
+      queueMicrotask,
+      setTimeout,
+      console: { log, error: log },
+    };
+    runInContext(page.code, createContext(globals));
+    await vi.waitFor(() => expect(printed.at(-1)).toMatch(/^repaired: /));
+    expect(printed).toEqual([
+      "response.created",
+      "response.in_progress",
+      "text: I will ",
+      "text: look.",
+      "response.completed",
+      'run get_weather with {"city":"Paris"}',
+      "repaired: finish_corrected, arguments_cumulative",
+    ]);
+  });
+
+  test("has at most 25 KB when compressed", async () => {
+    const whole = await bundle(join(root, "packages", "wire", "src", "index.ts"));
+    console.log(`The page's bundle: ${sizes(page)}. All of @deltawire/wire: ${sizes(whole)}.`);
+    expect(compressed(page)).toBeLessThanOrEqual(25_000);
+    expect(whole.imports).toEqual([]);
+  });
+});
+
+interface Bundle {
+  code: string;
+  imports: string[];
+  modules: string[];
+}
+
+/** One script for a browser, as a page's own build would make it. */
+async function bundle(entry: string): Promise<Bundle> {
+  const built = await build({
+    root,
+    configFile: false,
+    logLevel: "silent",
+    resolve: { conditions: ["@deltawire/source", "module", "browser"] },
+    build: { write: false, lib: { entry, formats: ["iife"], name: "page", fileName: "page" } },
+  });
+  const [output] = [built].flat() as Rolldown.RolldownOutput[];
+  const [chunk, ...rest] = output?.output ?? [];
+  if (chunk?.type !== "chunk" || rest.length > 0) throw new Error("expected one script");
+  const imports = [...chunk.imports, ...chunk.dynamicImports];
+  return { code: chunk.code, imports, modules: chunk.moduleIds };
+}
+
+function compressed({ code }: Bundle): number {
+  return gzipSync(code, { level: 9 }).length;
+}
+
+function sizes(made: Bundle): string {
+  const kilobytes = (bytes: number) => `${(bytes / 1000).toFixed(1)} KB`;
+  return `${kilobytes(Buffer.byteLength(made.code))}, compressed ${kilobytes(compressed(made))}`;
+}
 
 function outputOf(example: string): string {
   const { status, stdout, stderr } = spawnSync(

@@ -85,6 +85,7 @@ export function playResponsesToChat(
       createdAt: 1,
       repairs,
       ...(toolNames === undefined ? {} : { toolNames }),
+      ...(options.profile === undefined ? {} : { profile: options.profile }),
     }),
   );
   return { out: run(machine, reads, options.end), repairs };

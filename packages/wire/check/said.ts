@@ -1,4 +1,10 @@
-import type { ChatOutput, ResponseEvent } from "@deltawire/wire";
+import type {
+  ChatOutput,
+  JsonObject,
+  ResponseEvent,
+  ResponseObject,
+  ResponsesInput,
+} from "@deltawire/wire";
 import { collectChat, collectResponse } from "@deltawire/wire";
 
 /** What a client was told, whichever wire it was told on: what recordings and quirks are compared with. */
@@ -34,6 +40,30 @@ export interface SaidCall {
 export function saidOnResponses(events: readonly ResponseEvent[]): Said {
   const response = collectResponse(events);
   if (response === undefined) throw new Error("no response");
+  return saidIn(response);
+}
+
+/** The same of a Responses upstream's events as they were passed on. What a provider may leave out, it did not say. */
+export function saidInPassing(events: readonly ResponsesInput[]): Said {
+  const response = events.at(-1)?.["response"] as JsonObject | undefined;
+  if (response === undefined) throw new Error("no response at the end");
+  const { usage, output } = response as { usage?: JsonObject | null; output: JsonObject[] };
+  const counts = {
+    input_tokens_details: { cached_tokens: 0 },
+    output_tokens_details: { reasoning_tokens: 0 },
+    ...usage,
+  };
+  const items = output.map((item) => {
+    if (item["type"] === "reasoning") return { summary: [], ...item };
+    if (item["type"] !== "message") return item;
+    const parts = item["content"] as JsonObject[];
+    return { ...item, content: parts.map((part) => ({ annotations: [], ...part })) };
+  });
+  const whole: unknown = { ...response, usage: usage ? counts : null, output: items };
+  return saidIn(whole as ResponseObject);
+}
+
+function saidIn(response: ResponseObject): Said {
   const said = nothing();
   said.status = response.status === "in_progress" ? "failed" : response.status;
   said.incompleteReason = response.incomplete_details?.reason;

@@ -64,6 +64,7 @@ function addChoice(choices: Map<number, JsonObject>, choice: ChatChunkChoice): v
     if (field !== "tool_calls") message[field] = added(field, message[field], value);
     else if (Array.isArray(value))
       message[field] = withCalls(message[field], value as ChatToolCallDelta[]);
+    else message[field] ??= value;
   }
   choices.set(index, known);
 }

@@ -7,6 +7,8 @@ export interface MendHistoryOptions {
   stored: boolean;
   /** Ids for items whose own must not be seen again; without it they lose theirs, which serves as well. */
   newId?: (prefix: string) => string;
+  /** Sealed reasoning goes too: the upstream has said that it cannot open it. */
+  dropSealed?: boolean;
   repairs: Repairs;
 }
 
@@ -21,14 +23,14 @@ export interface MendHistoryOptions {
  * another id; reasoning that nothing follows goes too.
  */
 export function mendHistory(input: readonly InputItem[], options: MendHistoryOptions): InputItem[] {
-  const { stored, repairs } = options;
+  const { stored, dropSealed = false, repairs } = options;
   const turn = currentTurn(input);
   const mended: InputItem[] = [];
   /** Whether the reasoning of the reply that goes on has been kept; undefined where there was none. */
   let kept: boolean | undefined;
   input.forEach((item, at) => {
     if (item.type === "reasoning") {
-      const usable = isSealed(item) || (stored && at > turn);
+      const usable = isSealed(item) ? !dropSealed : stored && at > turn;
       kept = usable && leadsToOutput(input, at);
       if (kept) mended.push(item);
       else repairs.add("reasoning_dropped", nonEmptyString(item.id) ?? "");
@@ -36,7 +38,8 @@ export function mendHistory(input: readonly InputItem[], options: MendHistoryOpt
     }
     if (!isOutput(item)) {
       kept = undefined;
-      mended.push(item);
+      if (stored || item.type !== "item_reference") mended.push(item);
+      else repairs.add("item_skipped", `item_reference ${nonEmptyString(item["id"]) ?? ""}`);
       return;
     }
     const orphaned = kept === false || (kept === undefined && at < turn);
@@ -57,6 +60,7 @@ const refusals = [
   /Item with id '?\w+'? not found/,
   /was provided without its required '?reasoning'? item/,
   /of type '?reasoning'? was provided without its required following item/,
+  /encrypted content .*could not be (?:verified|decrypted)/, // then with `dropSealed`
 ];
 
 /** The index of the last thing a user said: what comes after it is the current turn. */

@@ -17,6 +17,7 @@ export { ResponsesOverChat, type ResponsesOverChatOptions } from "./responses-ov
 export { responseOfChat } from "./responses-over-chat/response.ts";
 export { ChatOverChat, type ChatOverChatOptions } from "./chat-over-chat/stream.ts";
 export { chatOfChat } from "./chat-over-chat/response.ts";
+export { mendedChatRequest, type MendedChatRequest } from "./chat-over-chat/request.ts";
 export { ResponsesBody, type ResponsesInput } from "./responses-upstream/body.ts";
 export { ChatOverResponses, type ChatOverResponsesOptions } from "./chat-over-responses/stream.ts";
 export { chatOfResponse } from "./chat-over-responses/response.ts";

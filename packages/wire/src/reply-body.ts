@@ -20,6 +20,8 @@ export interface ReplyReader<Input> {
   whole(reply: JsonObject, out: Input[]): void;
   /** A body that is no reply at all: a proxy's page, half a JSON object. */
   error(error: { message: string }, out: Input[]): void;
+  /** The stream has ended: what is owed for events that could not be read. */
+  end?(out: Input[]): void;
 }
 
 const defaultMaxLength = 32 * 1024 * 1024;
@@ -81,6 +83,7 @@ export class ReplyBody<Input> implements StreamMachine<string | Uint8Array, Inpu
         this.#state.decoder.end(how, this.#events);
         this.#readEvents(out);
         if (this.#state.opening !== undefined) this.#unreadable(this.#state.opening, out);
+        else this.#reader.end?.(out);
         return;
       case "json":
         return this.#readJson(this.#state.text, out);

@@ -67,6 +67,7 @@ test("a call streams its deltas and is closed once, at the end of its choice", (
       received: '{"city":"Paris"}',
       cut: false,
       finished: true,
+      doubted: false,
     },
   ]);
   expect(beforeClose).toBe(3);

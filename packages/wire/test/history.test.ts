@@ -121,6 +121,27 @@ test("reasoning that nothing follows goes", () => {
   ]);
 });
 
+test("sealed reasoning that the upstream cannot open goes on the second try, with what belonged to it", () => {
+  const sealed = thought("rs_1", { encrypted_content: "FOREIGN" });
+  const input = [user("a"), sealed, answer("msg_1"), user("b")] as InputItem[];
+  const options = { stored: false, dropSealed: true, repairs: new Repairs() };
+  expect(mendHistory(input, options)).toEqual([
+    user("a"),
+    expect.not.objectContaining({ id: "msg_1" }),
+    user("b"),
+  ]);
+});
+
+test("a reference to an item that nobody stored goes, and is counted", () => {
+  const repairs = new Repairs();
+  const input = [user("a"), { type: "item_reference", id: "msg_1" }] as InputItem[];
+  expect(mendHistory(input, { stored: false, repairs })).toEqual([user("a")]);
+  expect(repairs.list).toEqual([
+    { code: "item_skipped", choice: 0, detail: "item_reference msg_1" },
+  ]);
+  expect(mendHistory(input, { stored: true, repairs })).toEqual(input);
+});
+
 test("what needs no mending is the same, item by item", () => {
   const input = [user("a"), answer("msg_1"), call("fc_1"), result("fc_1")] as InputItem[];
   const mended = mendHistory(input, { stored: false, repairs: new Repairs() });
@@ -135,6 +156,7 @@ test.each([
     true,
   ],
   ["Item 'rs_1' of type 'reasoning' was provided without its required following item.", true],
+  ["The encrypted content for item rs_1 could not be verified.", true],
   ["Invalid API key", false],
 ])("%s", (message, refused) => {
   expect(refusesHistory({ error: { message } })).toBe(refused);

@@ -273,8 +273,6 @@ describe("every other kind of item", () => {
         { type: "image_generation_call", id: "ig_1", result: "AA", revised_prompt: "a cat" },
         { type: "mcp_approval_response", approval_request_id: "a_1", approve: false },
         { type: "compaction", encrypted_content: "…" },
-        { type: "item_reference", id: "msg_1" },
-        { id: "msg_2" },
         { type: "mcp_list_tools", server_label: "docs", tools: [] },
         { type: "aura", colour: "blue" },
       ],
@@ -293,11 +291,67 @@ describe("every other kind of item", () => {
     ]);
     expect(repairs.list.map(({ code, detail }) => `${code} ${detail}`)).toEqual([
       "item_skipped input[4]: compaction",
-      "item_skipped input[5]: item_reference",
-      "item_skipped input[6]: item_reference",
-      "item_skipped input[7]: mcp_list_tools",
-      "item_skipped input[8]: aura",
+      "item_skipped input[5]: mcp_list_tools",
+      'item_skipped input[6]: {"type":"aura","colour":"blue"}',
     ]);
+  });
+
+  test.each([{ type: "item_reference", id: "msg_1" }, { id: "msg_2" }])(
+    "a reference is refused with what to do: without the item the answer would be out of context",
+    (reference) => {
+      expect(() => translate({ input: [user("go"), reference] })).toThrow(
+        "input[1]: a Chat upstream keeps no items; send the item itself",
+      );
+    },
+  );
+
+  test("an input of which nothing can be sent says what was skipped", () => {
+    expect(() => translate({ input: [{ type: "aura", colour: "blue" }] })).toThrow(
+      'input: nothing in it can be sent to a Chat upstream (input[0]: {"type":"aura","colour":"blue"})',
+    );
+  });
+
+  test("a tool that is declared twice with other parameters is seen in the repairs", () => {
+    const tool = (type: string) => ({
+      type: "function",
+      name: "f",
+      parameters: { type: "object", properties: { a: { type } } },
+    });
+    const twice = translate({ input: [user("go")], tools: [tool("string"), tool("number")] });
+    expect(twice.repairs.list).toEqual([
+      { code: "tool_dropped", choice: 0, detail: "f, declared again with other parameters" },
+    ]);
+    const same = translate({ input: [user("go")], tools: [tool("string"), tool("string")] });
+    expect(same.repairs.list).toEqual([]);
+  });
+
+  test("a tool_choice for a tool that nobody declared is refused", () => {
+    expect(() =>
+      translate({
+        input: [user("go")],
+        tool_choice: { type: "function", name: "nope" },
+        tools: [{ type: "function", name: "f" }],
+      }),
+    ).toThrow('tool_choice.name: no tool named "nope" is declared in tools');
+  });
+
+  test("signatures are remembered by call id also where the words of the reasoning survived", () => {
+    const details = [{ type: "reasoning.text", text: "S", signature: "SIG" }];
+    const { body } = translate(
+      {
+        input: [
+          user("go"),
+          { type: "reasoning", summary: [{ type: "summary_text", text: "S" }] },
+          { type: "function_call", call_id: "call_1", name: "f", arguments: "{}" },
+          { type: "function_call_output", call_id: "call_1", output: "ok" },
+        ],
+      },
+      {
+        profile: withFlags(genericProfile, { reasoningField: "reasoning_details" }),
+        recall: (id) => (id === "call_1" ? { details } : undefined),
+      },
+    );
+    expect(body.messages[1]).toMatchObject({ reasoning_details: details });
   });
 
   test("pictures in results follow all results of their turn, or stay where the profile takes them", () => {

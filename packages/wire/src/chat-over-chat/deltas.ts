@@ -1,5 +1,6 @@
 import type { Piece } from "../chat-upstream/choice.ts";
 import { isObject, nonEmptyString, type JsonObject } from "../json.ts";
+import { reasoningFields } from "../mapping/reasoning.ts";
 import type { ChatChunkChoice, ChatDelta, ChatToolCallDelta } from "../shapes/chat-reply.ts";
 import type { AssembledCall } from "../tools/assembler.ts";
 
@@ -15,9 +16,14 @@ export function mendedDelta(
   const delta = isObject(choice.delta) ? (choice.delta as ChatDelta) : {};
   let text = "";
   let reasoning = "";
+  let repeated = false;
+  const images: JsonObject[] = [];
   for (const piece of pieces) {
     if (piece.type === "text") text += piece.text;
     else if (piece.type === "reasoning" && piece.inContent) reasoning += piece.text;
+    else if (piece.type === "reasoning.repeated") repeated = true;
+    else if (piece.type === "image" && Array.isArray(delta.content))
+      images.push({ type: "image_url", image_url: { url: piece.url } });
   }
   const hadCalls = isObject(delta.function_call) || (delta.tool_calls ?? null) !== null;
   const sameCalls =
@@ -25,11 +31,14 @@ export function mendedDelta(
       ? !hadCalls
       : said.incomplete_tool_calls === undefined && isDeepEqual(said.tool_calls, delta.tool_calls);
   const sameText = (nonEmptyString(delta.content) ?? "") === text && !Array.isArray(delta.content);
-  if (sameText && reasoning === "" && sameCalls && choice.delta === delta) return delta;
+  const same = sameText && sameCalls && reasoning === "" && !repeated;
+  if (same && choice.delta === delta) return delta;
   const { content, tool_calls: _calls, function_call: _call, ...rest } = delta;
   const mended: ChatDelta = { ...rest, ...said };
   if (text !== "") mended.content = text;
   else if (content !== undefined) mended.content = typeof content === "string" ? "" : null;
+  if (repeated) for (const field of reasoningFields) delete mended[field];
+  if (images.length > 0) mended["images"] = images;
   if (reasoning !== "")
     mended.reasoning_content = (nonEmptyString(delta.reasoning_content) ?? "") + reasoning;
   return mended;

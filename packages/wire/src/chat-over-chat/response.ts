@@ -1,4 +1,4 @@
-import { chunkOfWholeReply } from "../chat-upstream/body.ts";
+import { chunksOfWholeReply } from "../chat-upstream/body.ts";
 import { collectChat, type CollectedChat } from "../collect.ts";
 import type { JsonObject } from "../json.ts";
 import type { Repairs } from "../repairs.ts";
@@ -12,7 +12,7 @@ export function chatOfChat(
 ): CollectedChat & { repairs: Repairs } {
   const machine = new ChatOverChat(options);
   const outputs: ChatOutput[] = [];
-  machine.push(chunkOfWholeReply(reply), outputs);
+  for (const chunk of chunksOfWholeReply(reply)) machine.push(chunk, outputs);
   machine.push("[DONE]", outputs);
   return { ...collectChat(outputs), repairs: machine.repairs };
 }

@@ -140,7 +140,7 @@ export class ChatOverChat implements StreamMachine<ChatInput, ChatOutput> {
       nonEmptyString(choice.finish_reason) !== undefined ||
       nonEmptyString(choice["finishReason"]) !== undefined;
     if (finishes) {
-      passing.finishChunk = chunk;
+      passing.finishChunk = withoutUsage(chunk);
       const held = isEmptyDelta(delta);
       passing.finishChoice = held ? choice : { index: choice.index };
       if (held) return undefined;
@@ -183,11 +183,12 @@ export class ChatOverChat implements StreamMachine<ChatInput, ChatOutput> {
     for (const [index, passing] of this.#choices) {
       // What befell the whole reply befell each choice; what befell one choice is no matter of the others.
       if (this.#failure !== undefined) passing.reader.fail(this.#failure);
-      failure ??= this.#finishChoice(index, passing, out);
+      const own = this.#finishChoice(index, passing, out);
+      failure ??= own;
     }
     if (this.#usage !== undefined && this.#options.includeUsage !== false) {
-      const { usage: _usage, ...chunk } = this.#usageChunk ?? {};
-      out.push({ ...this.#withEnvelope(chunk, []), usage: chatUsage(this.#usage) });
+      const chunk = this.#withEnvelope(withoutUsage(this.#usageChunk ?? {}), []);
+      out.push({ ...chunk, usage: chatUsage(this.#usage) });
     }
     out.push(failure === undefined ? "[DONE]" : { error: chatError(failure) });
   }
@@ -282,6 +283,12 @@ function hasMoreThanUsage(chunk: ChatChunk): boolean {
 function begunDelta({ begun }: PassingChoice, delta: ChatDelta): ChatDelta {
   if (begun || nonEmptyString(delta.role) !== undefined) return delta;
   return { ...delta, role: "assistant" };
+}
+
+function withoutUsage(chunk: ChatChunk): ChatChunk {
+  if (!isObject(chunk.usage)) return chunk;
+  const { usage: _usage, ...rest } = chunk;
+  return rest;
 }
 
 /** Without what stands elsewhere: the finish and the usage at the end, the message so far in the deltas. */

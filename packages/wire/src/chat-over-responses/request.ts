@@ -8,6 +8,7 @@ import type {
   ChatToolChoice,
 } from "../shapes/chat-request.ts";
 import type { ResponsesRequest, Tool } from "../shapes/responses-request.ts";
+import { toolSchemas } from "../tools/definitions.ts";
 import { inputItems } from "./items.ts";
 
 export interface ResponsesRequestOptions {
@@ -19,8 +20,9 @@ export interface ResponsesRequestOptions {
 
 export interface TranslatedChatRequest {
   body: ResponsesRequest;
-  /** For the reply: the tools that were offered. */
+  /** For the reply: names and parameters of the tools that were offered. */
   toolNames: ReadonlySet<string>;
+  toolSchemas: ReadonlyMap<string, JsonObject>;
   /** How many answers the client wants (`n`). A Responses upstream gives one: ask it so many times. */
   choices: number;
   repairs: Repairs;
@@ -32,7 +34,8 @@ export function responsesRequest(
   options: ResponsesRequestOptions = {},
 ): TranslatedChatRequest {
   const repairs = new Repairs();
-  const tools = [...(request.tools ?? []), ...legacyTools(request)].map(responsesTool);
+  const offered = [...(request.tools ?? []), ...legacyTools(request)];
+  const tools = offered.map(responsesTool);
   const store = request.store ?? false;
   const input = mendHistory(inputItems(request.messages, repairs), { stored: store, repairs });
   const stream = options.stream ?? request.stream ?? false;
@@ -53,7 +56,13 @@ export function responsesRequest(
     ...maxTokens(request),
     ...(stream ? { stream } : {}),
   };
-  return { body, toolNames: new Set(tools.flatMap(nameOf)), choices: request.n ?? 1, repairs };
+  return {
+    body,
+    toolNames: new Set(tools.flatMap(nameOf)),
+    toolSchemas: toolSchemas(offered),
+    choices: request.n ?? 1,
+    repairs,
+  };
 }
 
 /** Parameters that both wires have under one name. */

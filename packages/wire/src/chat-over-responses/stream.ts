@@ -4,6 +4,7 @@ import { nonEmptyString, type JsonObject } from "../json.ts";
 import { empty, type StreamEnd, type StreamMachine } from "../machine.ts";
 import { chatError } from "../mapping/upstream-error.ts";
 import { chatUsage } from "../mapping/usage.ts";
+import { genericProfile, type ReplyFlags } from "../profiles.ts";
 import { Repairs } from "../repairs.ts";
 import type { ResponsesInput } from "../responses-upstream/body.ts";
 import { ResponseReader, type ResponsePiece } from "../responses-upstream/reader.ts";
@@ -18,8 +19,12 @@ export interface ChatOverResponsesOptions {
   model?: string;
   /** Names of the tools that were offered. */
   toolNames?: ReadonlySet<string>;
+  /** Their parameters, by name. */
+  toolSchemas?: ReadonlyMap<string, JsonObject>;
   /** Whether the client asked for usage (`stream_options.include_usage`). */
   includeUsage?: boolean;
+  /** How the upstream's replies differ; of the flags only `leakedCalls` matters on this wire. */
+  profile?: ReplyFlags;
   repairs?: Repairs;
 }
 
@@ -33,10 +38,11 @@ export class ChatOverResponses implements StreamMachine<ResponsesInput, ChatOutp
   #id: string | undefined;
 
   constructor(options: ChatOverResponsesOptions) {
-    const { newId, toolNames = new Set(), repairs = new Repairs() } = options;
+    const { newId, profile = genericProfile, repairs = new Repairs() } = options;
+    const { toolNames = new Set(), toolSchemas = new Map() } = options;
     this.#options = options;
     this.repairs = repairs;
-    this.#reader = new ResponseReader({ repairs, toolNames, newId });
+    this.#reader = new ResponseReader({ repairs, toolNames, toolSchemas, newId, profile });
   }
 
   push(event: ResponsesInput, out: ChatOutput[]): void {
@@ -77,9 +83,9 @@ export class ChatOverResponses implements StreamMachine<ResponsesInput, ChatOutp
   }
 
   #finish(out: ChatOutput[]): void {
-    const { finish = { kind: "stop" } } = this.#reader;
     this.#reader.end(this.#pieces);
     this.#translate(out);
+    const { finish = { kind: "stop" } } = this.#reader;
     if (finish.kind !== "failed") {
       this.#start(out);
       out.push(this.#chunk([{ index: 0, delta: {}, finish_reason: finish.kind }]));
@@ -142,6 +148,7 @@ function deltaOf(piece: ResponsePiece): ChatDelta | undefined {
     }
     case "call.closed":
     case "call.fields":
+    case "reasoning.repeated":
       return undefined; // the finish says that the calls are whole
     default:
       return unreachable(piece);

@@ -25,14 +25,24 @@ export class ChatBody extends ReplyBody<ChatInput> {
           out.push({ error: input as JsonObject });
         else out.push(input);
       },
-      whole: (reply, out) => void out.push(chunkOfWholeReply(reply), "[DONE]"),
+      whole: (reply, out) => void out.push(...chunksOfWholeReply(reply), "[DONE]"),
       error: (error, out) => void out.push({ error }, "[DONE]"),
+      end(out) {
+        if (read === 0 && unread !== undefined) out.push({ error: { message: unread } });
+      },
     });
   }
 }
 
-/** A whole reply as the one chunk that says the same, so that one machine reads both. */
-export function chunkOfWholeReply(reply: JsonObject): ChatChunk {
+/** A whole reply as the chunks that say the same, so that one machine reads both: what was said, and the usage. */
+export function chunksOfWholeReply(reply: JsonObject): ChatChunk[] {
+  const chunk = chunkOfWholeReply(reply);
+  if (!isObject(chunk.usage)) return [chunk];
+  const { usage, ...said } = chunk;
+  return [said, { ...said, choices: [], usage }];
+}
+
+function chunkOfWholeReply(reply: JsonObject): ChatChunk {
   if (!isObject(reply)) return { error: "the upstream's reply is no JSON object" };
   if (!Array.isArray(reply["choices"])) {
     // A bare `{"message": …}` or `{"detail": …}` is how some servers say that something went wrong.

@@ -16,6 +16,8 @@ export type Piece =
   | { type: "refusal"; text: string }
   /** `inContent`: it stood in the content, between tags or as a part, and not in a field of its own. */
   | { type: "reasoning"; text: string; inContent: boolean }
+  /** A field said again what tags had said. */
+  | { type: "reasoning.repeated" }
   | { type: "annotation"; annotation: JsonObject }
   | { type: "audio"; data: string; transcript: string }
   | { type: "image"; url: string }
@@ -162,7 +164,8 @@ export class ChoiceReader {
   #readReasoning(delta: ChatDelta, out: Piece[]): void {
     const { repeated, ignored } = this.#reasoning;
     const text = this.#reasoning.read(delta);
-    if (text !== "" && !this.#saidInTags(text)) {
+    if (text !== "" && this.#saidInTags(text)) out.push({ type: "reasoning.repeated" });
+    else if (text !== "") {
       if (this.#tags?.isDone === false) this.#inField += text;
       this.#put({ type: "reasoning", text, inContent: false }, out);
     }

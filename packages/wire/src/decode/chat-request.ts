@@ -21,7 +21,14 @@ export function decodeChatRequest(value: unknown): ChatRequest {
   readArray(request["messages"], "messages").forEach((message, index) =>
     readMessage(message, `messages[${index}]`),
   );
-  const { tools, tool_choice: choice, response_format: format } = request;
+  const { tools, functions, stop, tool_choice: choice, response_format: format } = request;
+  if (Array.isArray(functions))
+    functions.forEach((value, index) => {
+      const place = `functions[${index}]`;
+      readString(readObject(value, place, "a function")["name"], at(place, "name"));
+    });
+  if (Array.isArray(stop)) stop.forEach((word, index) => readString(word, `stop[${index}]`));
+  else if (stop !== undefined && stop !== null) readString(stop, "stop");
   if (Array.isArray(tools)) tools.forEach((tool, index) => readTool(tool, `tools[${index}]`));
   if (choice !== undefined && choice !== null) readToolChoice(choice, "tool_choice");
   if (format !== undefined && format !== null)
@@ -43,6 +50,11 @@ const requestFields: Record<string, FieldType> = {
   logprobs: "boolean",
   top_logprobs: "number",
   n: "number",
+  seed: "number",
+  frequency_penalty: "number",
+  presence_penalty: "number",
+  logit_bias: "object",
+  user: "string",
   metadata: "object",
   functions: "array",
 };
@@ -57,7 +69,8 @@ function readMessage(value: unknown, path: string): void {
     "tool",
     "function",
   ]);
-  readContent(message["content"], at(path, "content"), message["role"] === "assistant");
+  const { role } = message;
+  readContent(message["content"], at(path, "content"), role === "assistant" || role === "function");
   if (message["role"] === "tool") readString(message["tool_call_id"], at(path, "tool_call_id"));
   if (message["role"] === "function") readString(message["name"], at(path, "name"));
   if (message["role"] === "assistant") readAssistant(message, path);
@@ -65,7 +78,7 @@ function readMessage(value: unknown, path: string): void {
 
 function readContent(content: unknown, path: string, mayBeAbsent: boolean): void {
   if (typeof content === "string") return;
-  if (content === null || (content === undefined && mayBeAbsent)) return;
+  if ((content === null || content === undefined) && mayBeAbsent) return;
   readArray(content, path, "a string or an array of content parts").forEach((value, index) => {
     const place = `${path}[${index}]`;
     const part = readObject(value, place, "a content part");

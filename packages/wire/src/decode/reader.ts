@@ -18,7 +18,7 @@ export function refuse(path: string, expected: string, value: unknown, advice?: 
 }
 
 export function readObject(value: unknown, path: string, expected = "an object"): JsonObject {
-  return isObject(value) ? value : refuse(path, expected, value);
+  return isObject(value) && !ArrayBuffer.isView(value) ? value : refuse(path, expected, value);
 }
 
 export function readArray(value: unknown, path: string, expected = "an array"): unknown[] {

@@ -39,6 +39,7 @@ function chatPart(part: ContentPart, repairs: Repairs): ChatContentPart | undefi
       if (part.input_audio) return { type: "input_audio", input_audio: part.input_audio };
       return undefined;
     case "refusal":
+      repairs.add("content_converted", "a refusal said as text");
       return { type: "text", text: part.refusal ?? "" };
     default:
       return textPart(part, repairs);

@@ -3,14 +3,14 @@ import type { ChatDelta } from "../shapes/chat-reply.ts";
 import type { ReasoningCarry } from "./carry.ts";
 
 /** The fields of a delta that may hold reasoning. Several may hold the same words; then this is the order. */
-const fields = [
+export const reasoningFields = [
   "reasoning_content",
   "reasoning",
   "reasoning_details",
   "reasoning_text", // Copilot
   "thinking",
 ] as const;
-type Field = (typeof fields)[number];
+type Field = (typeof reasoningFields)[number];
 
 /** Most deltas have one or two fields: walking what is there costs less than asking for all that could be. */
 export function hasReasoning(delta: ChatDelta): boolean {
@@ -47,7 +47,7 @@ export class ReasoningReader {
       this.#opaque = nonEmptyString(delta.reasoning_opaque) ?? this.#opaque;
     let words = "";
     let others: string | undefined;
-    for (const field of fields) {
+    for (const field of reasoningFields) {
       const value = delta[field];
       if (value === undefined || value === null || value === "") continue;
       const text = reasoningText(value);

@@ -106,10 +106,10 @@ export class Calls {
   #finalInput(
     open: OpenCall,
     custom: CustomInput,
-    { arguments: text, whole, received, cut, finished }: Closed,
+    { arguments: text, whole, received, cut, finished, doubted }: Closed,
     out: ResponseEvent[],
   ): { text: string; whole: boolean } {
-    const bare = !whole && finished && !received.trimStart().startsWith("{");
+    const bare = !whole && finished && !doubted && !received.trimStart().startsWith("{");
     if (cut || (!whole && !bare)) return { text: custom.sent, whole: false };
     const { input, unwrapped } = custom.close(text, whole, received);
     if (unwrapped) this.#options.repairs.add("custom_input_unwrapped", received);

@@ -1,3 +1,4 @@
+import { WireError } from "../error.ts";
 import { isObject, parseJson, type JsonObject, type JsonValue } from "../json.ts";
 import { chatParts } from "../mapping/content.ts";
 import type { Repairs } from "../repairs.ts";
@@ -67,7 +68,7 @@ class EntryReader {
       case undefined:
       case null:
         if ("role" in item) return this.#message(item, place);
-        return this.#skip(`${place}: item_reference`);
+        return refuseReference(place);
       case "message":
         return this.#message(item, place);
       case "reasoning":
@@ -133,8 +134,9 @@ class EntryReader {
       case "compaction":
       case "compaction_trigger":
       case "mcp_list_tools":
-      case "item_reference":
         return this.#skip(`${place}: ${item.type}`);
+      case "item_reference":
+        return refuseReference(place);
       default:
         return this.#unknown(item, place);
     }
@@ -258,12 +260,21 @@ class EntryReader {
       const { id: _id, status: _status, ...input } = rest;
       return this.#call(id, namedFunction(name.slice(0, -"_call".length)), JSON.stringify(input));
     }
-    this.#skip(`${place}: ${name}`);
+    this.#skip(`${place}: ${JSON.stringify(item)}`);
   }
 
   #skip(what: string): void {
     this.#repairs.add("item_skipped", what);
   }
+}
+
+/** Without the item that it means the model would answer out of context. */
+function refuseReference(place: string): never {
+  throw new WireError(
+    "unsupported",
+    `${place}: a Chat upstream keeps no items; send the item itself instead of a reference to it`,
+    { param: place },
+  );
 }
 
 function toolOf(

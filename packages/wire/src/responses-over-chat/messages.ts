@@ -11,7 +11,7 @@ import type {
   ChatToolMessage,
 } from "../shapes/chat-request.ts";
 import type { ReasoningItem } from "../shapes/responses-request.ts";
-import { upstreamCallIds } from "./call-ids.ts";
+import { upstreamCallIds } from "../chat-upstream/call-ids.ts";
 import type { CallEntry, Entry, ResultEntry } from "./entries.ts";
 import {
   earlierReasoning,
@@ -88,7 +88,9 @@ class Conversation {
         const reply = this.#openReply(index);
         reply.calls.push(entry);
         const result = this.#results.get(entry);
-        if (result !== undefined && !this.#passed.has(result)) reply.awaited.add(result);
+        if (result === undefined) return;
+        if (this.#passed.has(result)) this.#reordered("a result before its call");
+        else reply.awaited.add(result);
         return;
       }
       case "result":
@@ -147,6 +149,8 @@ class Conversation {
     const earlier = earlierReasoning(reasoning, callIds, this.#options);
     if (profile.reasoningRequired && inTurn && calls.length > 0 && earlier.text === "")
       this.#options.repairs.add("reasoning_dropped", `lost before ${callIds.join(", ")}`);
+    if (profile.reasoningField === "none" && earlier.text !== "")
+      this.#options.repairs.add("reasoning_dropped", earlier.text);
     const said = [thinkTagged(earlier, inTurn, profile), textOf(parts)].filter(nonEmptyString);
     return {
       role: "assistant",
@@ -183,7 +187,10 @@ class Conversation {
       repairs.add("call_without_result", call.id);
       return { ...answer, content: "aborted: the call was never answered" };
     }
-    if (result.parts.length === 0) return { ...answer, content: "(no output)" };
+    if (result.parts.length === 0) {
+      repairs.add("content_converted", `the empty result of ${call.id}`);
+      return { ...answer, content: "(no output)" };
+    }
     const attached = mediaOf(result.parts);
     if (attached.length === 0 || profile.toolResultMedia === "parts")
       return { ...answer, content: chatContent(result.parts) };

@@ -34,12 +34,13 @@ export function earlierReasoning(
     const text = joined(item.content) || joined(item.summary) || detailsText(carry?.details ?? []);
     found.text = [found.text, text].filter(nonEmptyString).join("\n\n");
   }
-  if (found.text !== "" || found.details.length > 0) return found;
+  // Words may have survived where signatures have not: then these are what memory is asked for.
+  if (found.details.length > 0 || found.opaque !== undefined) return found;
   for (const id of callIds) {
     const remembered = recall?.(id);
     if (remembered === undefined) continue;
     take(found, remembered);
-    found.text = remembered.reasoning ?? detailsText(remembered.details ?? []);
+    found.text ||= remembered.reasoning ?? detailsText(remembered.details ?? []);
     break; // the calls of one message come from one reply
   }
   return found;

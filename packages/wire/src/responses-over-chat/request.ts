@@ -16,7 +16,7 @@ import { knownEffort } from "./effort.ts";
 import { inputEntries, type Entry } from "./entries.ts";
 import { chatMessages } from "./messages.ts";
 import type { ReasoningSources } from "./reasoning-replay.ts";
-import { settleSystem } from "./system.ts";
+import { settleSystem } from "../chat-upstream/system.ts";
 import { chooseTools } from "./tool-choice.ts";
 
 export interface ChatRequestOptions extends ReasoningSources {
@@ -59,10 +59,7 @@ export function chatRequest(
   const hints = [hint, format.hint];
   const settled = settleSystem(request.instructions ?? "", history, hints, profile, repairs);
   const messages = profile.userAfterTool ? settled : answerResults(settled, repairs);
-  if (messages.length === 0)
-    throw new WireError("invalid_request", "input: expected something to answer, got nothing", {
-      param: "input",
-    });
+  if (messages.length === 0) refuseEmpty(repairs);
 
   const stream = profile.alwaysStream || (options.stream ?? request.stream ?? false);
   const body: ChatRequest = {
@@ -92,6 +89,17 @@ export function chatRequest(
     profile,
     repairs,
   };
+}
+
+function refuseEmpty(repairs: Repairs): never {
+  const skipped = repairs.list.flatMap(({ code, detail }) =>
+    code === "item_skipped" ? [detail] : [],
+  );
+  const message =
+    skipped.length === 0
+      ? "input: expected something to answer, got nothing"
+      : `input: nothing in it can be sent to a Chat upstream (${skipped.join("; ")})`;
+  throw new WireError("invalid_request", message, { param: "input" });
 }
 
 /** What lies on a server has to be put into `input` by whoever keeps it; without it the model would answer out of context. */

@@ -1,4 +1,4 @@
-import { chunkOfWholeReply } from "../chat-upstream/body.ts";
+import { chunksOfWholeReply } from "../chat-upstream/body.ts";
 import { collectResponse } from "../collect.ts";
 import type { JsonObject } from "../json.ts";
 import type { Repairs } from "../repairs.ts";
@@ -12,7 +12,7 @@ export function responseOfChat(
 ): { response: ResponseObject; repairs: Repairs } {
   const machine = new ResponsesOverChat(options);
   const events: ResponseEvent[] = [];
-  machine.push(chunkOfWholeReply(reply), events);
+  for (const chunk of chunksOfWholeReply(reply)) machine.push(chunk, events);
   machine.push("[DONE]", events);
   return { response: collectResponse(events) as ResponseObject, repairs: machine.repairs };
 }

@@ -158,6 +158,7 @@ export class ResponsesOverChat implements StreamMachine<ChatInput, ResponseEvent
           this.#runs.image(piece.url, out);
           break;
         case "call.fields":
+        case "reasoning.repeated":
           break; // there is no place for them on this wire; signatures among them travel sealed
         default:
           unreachable(piece);

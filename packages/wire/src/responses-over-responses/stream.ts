@@ -100,8 +100,9 @@ export class ResponsesOverResponses implements StreamMachine<ResponsesInput, Res
     const response = { ...this.#response, ...objectOf(event["response"]) };
     const given = Array.isArray(response["output"]) ? response["output"] : [];
     const streamed = this.#done.filter((item) => item !== undefined);
-    if (given.length === 0 && streamed.length > 0) {
-      this.repairs.add("event_completed", `${event.type} output`);
+    // Where ids change between events, the seal of reasoning belongs to the id with which its item was done.
+    if (streamed.length >= given.length && streamed.length > 0) {
+      if (given.length === 0) this.repairs.add("event_completed", `${event.type} output`);
       response["output"] = streamed;
     }
     out.push(this.#numbered({ ...event, response }));

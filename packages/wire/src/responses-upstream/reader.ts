@@ -1,7 +1,9 @@
 import type { Piece } from "../chat-upstream/choice.ts";
+import { LeakedCalls, type LeakPiece } from "../chat-upstream/leaked-calls.ts";
 import { isObject, nonEmptyString, parseJson, type JsonObject, type JsonValue } from "../json.ts";
 import { stronger, type Finish } from "../mapping/finish.ts";
 import { upstreamFailure, type UpstreamFailure } from "../mapping/upstream-error.ts";
+import type { ReplyFlags } from "../profiles.ts";
 import type { RepairCode, Repairs } from "../repairs.ts";
 import type { AssembledCall } from "../tools/assembler.ts";
 import type { ResponsesInput } from "./body.ts";
@@ -15,7 +17,10 @@ export interface ResponseReaderOptions {
   repairs: Repairs;
   /** The tools that were offered; a custom call of another name was run by the upstream itself (xAI's x_search). */
   toolNames: ReadonlySet<string>;
+  /** Their parameters, by name: some models write calls whose values have no type of their own. */
+  toolSchemas: ReadonlyMap<string, JsonObject>;
   newId: (prefix: string) => string;
+  profile: ReplyFlags;
 }
 
 /** An item on its way. Items are known by their output_index: some servers change an item's id between events. */
@@ -35,15 +40,21 @@ export class ResponseReader {
   readonly #items = new Map<number, PassingItem>();
   readonly #indexById = new Map<string, number>();
   readonly #callIds = new Set<string>();
+  readonly #leaks: LeakedCalls | undefined;
   #finish: Finish | undefined;
   #callCount = 0;
 
   constructor(options: ResponseReaderOptions) {
     this.#options = options;
+    const { toolNames: names, toolSchemas: schemas, profile } = options;
+    if (profile.leakedCalls.length > 0)
+      this.#leaks = new LeakedCalls(profile.leakedCalls, { names, schemas });
   }
 
+  /** Whether there are calls is seen from the calls (decision 5). */
   get finish(): Finish | undefined {
-    return this.#finish;
+    const calls = this.#finish?.kind === "stop" && this.#callCount > 0;
+    return calls ? { kind: "tool_calls" } : this.#finish;
   }
 
   fail(failure: UpstreamFailure): void {
@@ -51,6 +62,37 @@ export class ResponseReader {
   }
 
   read(event: ResponsesInput, out: ResponsePiece[]): void {
+    if (this.#leaks === undefined) return this.#read(event, out);
+    const said: ResponsePiece[] = [];
+    this.#read(event, said);
+    const leaked: LeakPiece[] = [];
+    for (const piece of said)
+      if (piece.type !== "text") out.push(piece);
+      else {
+        this.#leaks.push(piece.text, leaked);
+        this.#putLeaked(leaked.splice(0), out);
+      }
+  }
+
+  /** A call that the upstream's own parser missed, and let through as text. */
+  #putLeaked(pieces: readonly LeakPiece[], out: ResponsePiece[]): void {
+    for (const piece of pieces) {
+      if (piece.type === "text") {
+        out.push(textPiece(piece.text));
+        continue;
+      }
+      const { name, id, arguments: text } = piece.call;
+      this.#repair("call_leaked", piece.words);
+      const call = this.#newCall(id, name, "function");
+      const whole = parseJson(text) !== undefined;
+      const closing = { arguments: text, whole, received: text, cut: !whole, finished: true };
+      out.push({ type: "call.opened", call });
+      out.push({ type: "call.arguments", call, delta: text });
+      out.push({ type: "call.closed", call, ...closing, doubted: false });
+    }
+  }
+
+  #read(event: ResponsesInput, out: ResponsePiece[]): void {
     switch (event.type) {
       case "response.output_item.added":
         return this.#added(event, out);
@@ -134,6 +176,9 @@ export class ResponseReader {
 
   /** What is still owed when the stream has ended: calls that never came to their end. */
   end(out: ResponsePiece[]): void {
+    const leaked: LeakPiece[] = [];
+    this.#leaks?.end(leaked);
+    this.#putLeaked(leaked, out);
     for (const item of this.#items.values())
       if (item.call !== undefined && !item.done) this.#closeCall(item, item.call, false, out);
   }
@@ -156,14 +201,19 @@ export class ResponseReader {
       passing.done = true;
       return this.#repair("item_skipped", `${type} ${name}: run by the upstream`);
     }
-    passing.call = {
-      index: this.#callCount,
-      id: this.#callId(item["call_id"]),
-      name,
-      kind: type === "custom_tool_call" ? "custom" : "function",
-    };
-    this.#callCount += 1;
+    const kind = type === "custom_tool_call" ? "custom" : "function";
+    passing.call = this.#newCall(item["call_id"], name, kind);
     out.push({ type: "call.opened", call: passing.call });
+  }
+
+  #newCall(
+    givenId: JsonValue | undefined,
+    name: string,
+    kind: "function" | "custom",
+  ): AssembledCall {
+    const call = { index: this.#callCount, id: this.#callId(givenId), name, kind };
+    this.#callCount += 1;
+    return call;
   }
 
   #callId(given: JsonValue | undefined): string {
@@ -314,7 +364,7 @@ export class ResponseReader {
     if (finished && !whole) this.#repair("arguments_not_whole", text);
     passing.done = true;
     const closing = { arguments: text, whole, received: text, cut: !finished, finished };
-    out.push({ type: "call.closed", call, ...closing });
+    out.push({ type: "call.closed", call, ...closing, doubted: false });
   }
 
   #terminal(event: ResponsesInput, out: ResponsePiece[]): void {
@@ -346,7 +396,7 @@ export class ResponseReader {
         return { kind: reason === "content_filter" ? "content_filter" : "length" };
       }
       default:
-        return { kind: this.#callCount > 0 ? "tool_calls" : "stop" };
+        return { kind: "stop" };
     }
   }
 

@@ -153,6 +153,7 @@ export class SseDecoder implements StreamMachine<string | Uint8Array, SseEvent> 
 
   #readLine(line: string, out: SseEvent[]): void {
     if (line === "") return this.#dispatch(out, true);
+    this.#limit(line.length);
     const colon = line.indexOf(":");
     if (colon === 0) return; // a comment
     const field = colon === -1 ? line : line.slice(0, colon);

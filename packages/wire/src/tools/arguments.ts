@@ -20,7 +20,7 @@ const longestPlaceholder = 16;
  * per 64 KB call instead of 0.2 ms.
  */
 export class ArgumentsBuffer {
-  readonly #repaired: (code: RepairCode) => void;
+  readonly #repaired: (code: RepairCode, words: string) => void;
   #leadingBlanks = "";
   /** The first JSON value. */
   readonly #value = new GrowingText();
@@ -36,7 +36,7 @@ export class ArgumentsBuffer {
    */
   #doubtful: string | undefined;
 
-  constructor(repaired: (code: RepairCode) => void) {
+  constructor(repaired: (code: RepairCode, words: string) => void) {
     this.#repaired = repaired;
   }
 
@@ -91,7 +91,7 @@ export class ArgumentsBuffer {
     const { received } = this;
     if (fragment === received) {
       if (!this.#valueEnded && !this.#snapshots) return fragment;
-      this.#repaired("arguments_repeated");
+      this.#repaired("arguments_repeated", fragment);
       return "";
     }
     if (!fragment.startsWith(received)) return fragment;
@@ -106,7 +106,7 @@ export class ArgumentsBuffer {
     if (!asSnapshot) return this.#append(fragment);
     const { received } = this;
     this.#snapshots = true;
-    this.#repaired("arguments_cumulative");
+    this.#repaired("arguments_cumulative", fragment);
     return this.#append(fragment.slice(received.length));
   }
 
@@ -149,7 +149,7 @@ export class ArgumentsBuffer {
   }
 
   #forgetPlaceholder(): void {
-    this.#repaired("arguments_placeholder");
+    this.#repaired("arguments_placeholder", this.#value.toString());
     this.#value.clear();
     this.#tail = "";
     this.#valueEnded = false;
@@ -170,7 +170,7 @@ export class ArgumentsBuffer {
   #firstValue(): FinalArguments {
     const text = this.#value.toString();
     if (text === "" || text.trim() === "null") {
-      this.#repaired("arguments_blank");
+      this.#repaired("arguments_blank", text);
       return { text: "{}", whole: true };
     }
     return { text, whole: isWhole(text) };
@@ -185,9 +185,9 @@ export class ArgumentsBuffer {
       const end = new ValueBoundary().feed(rest, 0);
       const text = end === -1 ? rest : rest.slice(0, end);
       const key = canonical(text);
-      if (seen.has(key)) this.#repaired("arguments_repeated");
+      if (seen.has(key)) this.#repaired("arguments_repeated", text);
       else {
-        this.#repaired("arguments_split");
+        this.#repaired("arguments_split", text);
         calls.push({ text, whole: isWhole(text) });
       }
       seen.add(key);
@@ -197,7 +197,7 @@ export class ArgumentsBuffer {
     // A brace too many or a stop token changes nothing of what was meant; anything else may, and after a snapshot, which
     // was a guess, that too.
     if (!this.#snapshots && /^(?:[}\]\s]|<\|[^|]*\|>|<\/s>)+$/.test(rest))
-      this.#repaired("arguments_tail_dropped");
+      this.#repaired("arguments_tail_dropped", rest);
     else for (const call of calls) call.whole = false;
     return calls;
   }

@@ -30,6 +30,8 @@ export type CallEvent =
       cut: boolean;
       /** The upstream said that the reply was finished. Plain text has nothing else to show that it is whole. */
       finished: boolean;
+      /** Another tool was named for the call too: then it must not run, whatever its arguments are. */
+      doubted: boolean;
     };
 
 /** Where events go: an array of them, or of anything that they are part of. */
@@ -140,8 +142,9 @@ export class ToolCallAssembler {
       this.#flushObject(slot, slot.call, out);
       if (cut) this.#closeCut(slot, slot.call, out);
       else if (slot.kind === "custom") {
-        const whole = finished && !slot.doubted;
-        out.push(closed(slot.call, slot.input, { whole, finished }));
+        const { doubted } = slot;
+        const whole = finished && !doubted;
+        out.push(closed(slot.call, slot.input, { whole, finished, doubted }));
       } else this.#closeWhole(slot, slot.call, finished, out);
     }
     this.#slots.length = 0;
@@ -184,7 +187,8 @@ export class ToolCallAssembler {
       }
       if (!whole) this.#repair("arguments_not_whole", text);
       const received = nth === 0 ? slot.arguments.received : text;
-      out.push(closed(current, text, { whole: whole && !slot.doubted, received, finished }));
+      const { doubted } = slot;
+      out.push(closed(current, text, { whole: whole && !doubted, received, finished, doubted }));
     });
   }
 
@@ -229,13 +233,15 @@ export class ToolCallAssembler {
 
   /** A known id with the name of another tool: another call, once the first is whole or if it stands elsewhere. */
   #isAnother(known: Slot, name: string | undefined, elsewhere: boolean): boolean {
-    if (name === undefined || known.name === undefined || name === known.name) return false;
+    if (name === undefined || known.name === undefined) return false;
+    // "0" at another index, named once more, is the next call of the same tool; a real id would be the same call.
+    if (name === known.name) return elsewhere && isShort(known.providerId);
     if (known.isEnded) return true;
     return elsewhere && joinedName(known.name, name, this.#options.toolNames) === known.name;
   }
 
   #newSlot(index: number | undefined): Slot {
-    const slot = new Slot((code) => this.#repair(code, slot.name ?? ""));
+    const slot = new Slot((code, words) => this.#repair(code, words || (slot.name ?? "")));
     this.#slots.push(slot);
     this.#unopened += 1;
     if (index !== undefined) this.#byIndex.set(index, slot);
@@ -339,7 +345,7 @@ export class ToolCallAssembler {
   #usableId(providerId: string | undefined): string {
     const usable =
       providerId !== undefined &&
-      providerId.length >= shortestUsableId &&
+      !isShort(providerId) &&
       !this.#ids.has(providerId) &&
       !this.#options.usedCallIds.has(providerId);
     if (!usable) this.#repair("call_id_minted", providerId ?? "");
@@ -424,7 +430,7 @@ class Slot {
   input = "";
   readonly arguments: ArgumentsBuffer;
 
-  constructor(repaired: (code: RepairCode) => void) {
+  constructor(repaired: (code: RepairCode, words: string) => void) {
     this.arguments = new ArgumentsBuffer(repaired);
   }
 
@@ -437,6 +443,10 @@ class Slot {
     this.input += text;
     return text;
   }
+}
+
+function isShort(id: string | undefined): boolean {
+  return id !== undefined && id.length < shortestUsableId;
 }
 
 /**
@@ -459,11 +469,12 @@ interface Closing {
   received?: string;
   cut?: boolean;
   finished?: boolean;
+  doubted?: boolean;
 }
 
 function closed(call: AssembledCall, text: string, closing: Closing): CallEvent {
-  const { whole, received = text, cut = false, finished = false } = closing;
-  return { type: "call.closed", call, arguments: text, whole, received, cut, finished };
+  const { whole, received = text, cut = false, finished = false, doubted = false } = closing;
+  return { type: "call.closed", call, arguments: text, whole, received, cut, finished, doubted };
 }
 
 /** Whether one JSON object has all the keys of another. */

@@ -38,8 +38,13 @@ export function offerTools(
       schemas: toolSchemas(tools),
       declared: (name) => byName.get(name),
     },
-    callName: (tool) =>
-      nameByKey.get(keyOf(tool)) ?? nameByKey.get(keyOf(otherKind(tool))) ?? plainName(tool),
+    callName: (tool) => {
+      const declared = nameByKey.get(keyOf(tool)) ?? nameByKey.get(keyOf(otherKind(tool)));
+      if (declared !== undefined) return declared;
+      const name = plainName(tool);
+      if (name !== wholeName(tool)) repairs.add("tool_renamed", `${wholeName(tool)} -> ${name}`);
+      return name;
+    },
     chosen: (choice) =>
       [...byName].filter(([, tool]) => isMeant(tool, choice)).map(([name]) => name),
   };
@@ -68,6 +73,7 @@ class Offer {
   readonly tools: ChatTool[] = [];
   readonly byName = new Map<string, DeclaredTool>();
   readonly nameByKey = new Map<string, string>();
+  readonly #schemas = new Map<string, string>();
   readonly #profile: Profile;
   readonly #repairs: Repairs;
 
@@ -159,7 +165,8 @@ class Offer {
 
   #offer(place: DeclaredTool, description: string, schema: JsonObject, strict = false): void {
     const name = this.#claim(place);
-    if (name === undefined) return;
+    if (name === undefined) return this.#compare(place, schema);
+    this.#schemas.set(keyOf(place), JSON.stringify(schema));
     this.tools.push({
       type: "function",
       function: {
@@ -169,6 +176,15 @@ class Offer {
         ...(strict ? { strict } : {}),
       },
     });
+  }
+
+  /** Of a tool that is declared twice the first counts; that the second was another one must be seen. */
+  #compare(place: DeclaredTool, schema: JsonObject): void {
+    if (this.#schemas.get(keyOf(place)) !== JSON.stringify(schema))
+      this.#repairs.add(
+        "tool_dropped",
+        `${wholeName(place)}, declared again with other parameters`,
+      );
   }
 
   /** A name of its own for a tool, or undefined for one that was declared before. */

@@ -23,6 +23,8 @@ export function settleSystem(
     .filter((piece) => piece !== "")
     .join("\n\n");
   const role = profile.developerRole;
+  if (role === "system" && history.some((message) => message.role === "developer"))
+    repairs.add("role_mapped", "developer said as system");
   const messages: ChatMessage[] = text === "" ? [] : [{ role, content: text }];
   for (const message of rest) {
     if (!isSystem(message)) messages.push(message);

@@ -2,18 +2,23 @@ import { unreachable } from "../error.ts";
 import type { Profile } from "../profiles.ts";
 import type { Repairs } from "../repairs.ts";
 import { shortHash } from "../tools/names.ts";
-import type { CallEntry } from "./entries.ts";
+
+/** What an id is made of, where a call's own does not serve. */
+interface NamedCall {
+  id: string;
+  name: string;
+}
 
 /** The id under which each call of a history goes upstream: unique, and the same for the call and its result. */
-export function upstreamCallIds(
-  calls: readonly CallEntry[],
+export function upstreamCallIds<Call extends NamedCall>(
+  calls: readonly Call[],
   form: Profile["callIds"],
   repairs: Repairs,
-): Map<CallEntry, string> {
-  const ids = new Map<CallEntry, string>();
+): Map<Call, string> {
+  const ids = new Map<Call, string>();
   const taken = new Set<string>();
   const repeats = new Map<string, number>();
-  const claim = (call: CallEntry, id: string): void => {
+  const claim = (call: Call, id: string): void => {
     taken.add(id);
     ids.set(call, id);
   };
@@ -28,7 +33,7 @@ export function upstreamCallIds(
       repeats.set(call.id, again);
       id = mint(`${call.id}_${again}`, call.name, calls.length + index + again, form);
     }
-    if (form === "verbatim") repairs.add("call_id_changed", `${call.id} -> ${id}`);
+    repairs.add("call_id_changed", `${call.id} -> ${id}`);
     claim(call, id);
   });
   return ids;

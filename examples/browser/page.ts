@@ -1,0 +1,73 @@
+/*
+ * The script of a page, for a browser: no Node in it, and nothing but the library to bundle. It reads the bytes of a Chat
+ * stream as they come, shows the text at once, as a Responses client would get it, and runs each tool once, at the end.
+ * The page makes the stream itself; with `(await fetch(…)).body` in its place it reads a provider's.
+ */
+import { ChatBody, completeToolCalls, Repairs, ResponsesOverChat } from "@deltawire/wire";
+import type { ChatInput, ResponseEvent } from "@deltawire/wire";
+
+const repairs = new Repairs();
+
+async function main(): Promise<void> {
+  const toolNames = new Set(["get_weather"]);
+  for await (const call of completeToolCalls(shown(chunksOf(reply())), { toolNames }))
+    console.log(`run ${call.name} with ${JSON.stringify(call.arguments)}`);
+  console.log(`repaired: ${[...repairs.counts.keys()].join(", ")}`);
+}
+
+async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<ChatInput> {
+  const body = new ChatBody({ repairs, utf8: new TextDecoder() });
+  const chunks: ChatInput[] = [];
+  const reader = stream.getReader(); // Safari cannot iterate over a stream
+  for (let read = await reader.read(); !read.done; read = await reader.read()) {
+    body.push(read.value, chunks);
+    yield* chunks.splice(0);
+  }
+  body.end("eof", chunks);
+  yield* chunks;
+}
+
+/** The same chunks, shown on their way. */
+async function* shown(chunks: AsyncIterable<ChatInput>): AsyncGenerator<ChatInput> {
+  let ids = 0;
+  const newId = (prefix: string) => `${prefix}_${(ids += 1)}`;
+  const translator = new ResponsesOverChat({ repairs, responseId: "resp_1", newId, createdAt: 1 });
+  const events: ResponseEvent[] = [];
+  for await (const chunk of chunks) {
+    translator.push(chunk, events);
+    events.splice(0).forEach(show);
+    yield chunk;
+  }
+  translator.end("eof", events);
+  events.forEach(show);
+}
+
+function show(event: ResponseEvent): void {
+  if (event.type === "response.output_text.delta") console.log(`text: ${event.delta}`);
+  else if ("response" in event) console.log(event.type);
+}
+
+/** A reply in pieces of 100 bytes, with a call whose arguments come twice and a finish that does not mention it. */
+function reply(): ReadableStream<Uint8Array> {
+  const chunk = (delta: object, finish_reason: string | null = null) =>
+    `data: ${JSON.stringify({ id: "chatcmpl-1", choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
+  const call = (fragment: object) => ({ tool_calls: [{ index: 0, ...fragment }] });
+  const text = [
+    chunk({ content: "I will " }),
+    chunk({ content: "look." }),
+    chunk(call({ id: "call_1", function: { name: "get_weather", arguments: '{"city":' } })),
+    chunk(call({ function: { arguments: '{"city":"Paris"}' } })),
+    chunk({}, "stop"),
+    "data: [DONE]\n\n",
+  ].join("");
+  const bytes = Uint8Array.from(text, (letter) => letter.charCodeAt(0));
+  return new ReadableStream({
+    start(controller) {
+      for (let at = 0; at < bytes.length; at += 100)
+        controller.enqueue(bytes.subarray(at, at + 100));
+      controller.close();
+    },
+  });
+}
+
+main().catch(console.error);
