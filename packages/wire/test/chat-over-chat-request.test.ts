@@ -113,7 +113,6 @@ test("roles, empty contents, call ids and parameters follow the profile", () => 
       user,
       {
         role: "assistant",
-        content: "",
         tool_calls: [{ ...call("x"), id: expect.stringMatching(id) as string }],
       },
       { role: "tool", tool_call_id: expect.stringMatching(id) as string, content: "call_1 done" },

@@ -474,3 +474,27 @@ test("reasoning that another upstream sealed is not sent to this one", () => {
   expect(JSON.stringify(body)).not.toContain("ENC");
   expect(repairs.counts.get("reasoning_dropped")).toBe(1);
 });
+
+test("deltas of an item that nothing announced are not said again by the terminal event", () => {
+  const out = translate([
+    created,
+    { type: "response.output_text.delta", ...at(1), content_index: 0, delta: "Hi" },
+    completed([{ type: "message", id: "m", content: [{ type: "output_text", text: "Hi!" }] }]),
+  ]);
+  expect(deltas(out).slice(1, 3)).toEqual([{ content: "Hi" }, { content: "!" }]);
+});
+
+test("a call that the upstream itself calls incomplete is counted as not whole", () => {
+  const item = {
+    type: "function_call",
+    call_id: "call_abc",
+    name: "f",
+    arguments: '{"a',
+    status: "incomplete",
+  };
+  const { repairs } = playResponsesToChat([
+    `data: ${JSON.stringify({ type: "response.output_item.done", output_index: 0, item })}\n\n`,
+    `data: ${JSON.stringify(completed())}\n\n`,
+  ]);
+  expect(repairs.counts.get("arguments_not_whole")).toBe(1);
+});

@@ -955,7 +955,11 @@ describe("a Chat request on its way to a Responses upstream", () => {
       { type: "function_call", call_id: "call_1", name: "f", arguments: "{}" },
       { type: "function_call_output", call_id: "call_1", output: "ok" },
     ]);
-    expect(said).toEqual([]);
+    expect(said).toEqual([
+      "content_converted an assistant's audio left out",
+      "content_converted an assistant's name left out",
+      "content_converted an assistant's reasoning_opaque left out",
+    ]);
   });
 
   test("reasoning in words is a summary in the current turn of a stored history, else it is dropped and counted", () => {
@@ -983,8 +987,12 @@ describe("a Chat request on its way to a Responses upstream", () => {
   test("a result of several texts is one text, a result with a picture is a list", () => {
     const text = (words: string) => ({ type: "text", text: words });
     const result = (content: object[]) =>
-      toResponsesRequest({ messages: [{ role: "tool", tool_call_id: "call_1", content }] }).body
-        .input;
+      toResponsesRequest({
+        messages: [
+          { role: "assistant", content: null, tool_calls: [functionCall("call_1", "f", "{}")] },
+          { role: "tool", tool_call_id: "call_1", content },
+        ],
+      }).body.input?.slice(1);
     expect(result([text("a"), text("b")])).toEqual([
       { type: "function_call_output", call_id: "call_1", output: "a\n\nb" },
     ]);
@@ -1056,7 +1064,42 @@ describe("a Chat request on its way to a Responses upstream", () => {
       },
     ],
   ])("the tool_choice %j of a Chat request becomes %j", (tool_choice, sent) => {
-    expect(toResponsesRequest({ tool_choice }).body.tool_choice).toEqual(sent);
+    const tools = [
+      { type: "function", function: { name: "f" } },
+      { type: "custom", custom: { name: "c" } },
+    ];
+    expect(toResponsesRequest({ tools, tool_choice }).body.tool_choice).toEqual(sent);
+  });
+
+  test("a tool_choice without tools is left out, and counted where it asked for something", () => {
+    const { body, said } = toResponsesRequest({ tool_choice: "required" });
+    expect(body.tool_choice).toBeUndefined();
+    expect(said).toEqual(["parameter_dropped tool_choice: no tool that could be called"]);
+    expect(toResponsesRequest({ tool_choice: "auto" }).said).toEqual([]);
+  });
+
+  test("a history with a lost call or a lost result becomes a legal input", () => {
+    const { body } = toResponsesRequest({
+      messages: [
+        { role: "user", content: "go" },
+        { role: "assistant", content: null, tool_calls: [functionCall("call_1", "f", "{}")] },
+        { role: "tool", tool_call_id: "call_9", content: "lost" },
+      ],
+    });
+    expect(body.input).toEqual([
+      { type: "message", role: "user", content: "go" },
+      { type: "function_call", call_id: "call_1", name: "f", arguments: "{}" },
+      {
+        type: "function_call_output",
+        call_id: "call_1",
+        output: "aborted: the call was never answered",
+      },
+      {
+        type: "message",
+        role: "user",
+        content: "[Result of the tool call call_9]\n\nlost",
+      },
+    ]);
   });
 
   test.each([
@@ -1279,6 +1322,26 @@ describe("a response on its way to a Chat client", () => {
     const { deltas, said } = toChat([created, done(0, item), completed], { toolNames });
     expect(deltas).toEqual([first, {}]);
     expect(said).toEqual(["item_skipped custom_tool_call x_search: run by the upstream"]);
+  });
+
+  test("a call in the text of a response is a call where the profile says so, and counted", () => {
+    const words = '<tool_call>{"name":"f","arguments":{}}</tool_call>';
+    const event = { type: "response.output_text.delta", output_index: 0, delta: words };
+    const { deltas, said } = toChat([created, event, completed], {
+      toolNames: new Set(["f"]),
+      profile: withFlags(genericProfile, { leakedCalls: ["hermes"] }),
+    });
+    expect(deltas).toEqual([
+      first,
+      {
+        tool_calls: [
+          { index: 0, id: "call_1", type: "function", function: { name: "f", arguments: "" } },
+        ],
+      },
+      { tool_calls: [{ index: 0, function: { arguments: "{}" } }] },
+      {},
+    ]);
+    expect(said[0]).toBe(`call_leaked ${words}`);
   });
 
   test("events that nobody knows say nothing, without a count", () => {
@@ -1511,6 +1574,26 @@ describe("the same wire on both sides", () => {
       status: "failed",
       error: { code: "upstream_error", message: "bad key" },
     });
+  });
+
+  test("a reference is kept where items are stored, else dropped and counted; a seal that cannot be opened goes", () => {
+    const sealed = { type: "reasoning", id: "rs_1", encrypted_content: "S" } as const;
+    const said = { type: "message", role: "assistant", content: "yo" } as const;
+    const reference = { type: "item_reference", id: "msg_1" } as const;
+    const input = [reference, sealed, said];
+    const mended = (options: { stored: boolean; dropSealed?: boolean }) => {
+      const repairs = new Repairs();
+      return [mendHistory(input, { ...options, repairs }), counted(repairs)];
+    };
+    expect(mended({ stored: true })).toEqual([input, []]);
+    expect(mended({ stored: false })).toEqual([
+      [sealed, said],
+      ["item_skipped item_reference msg_1"],
+    ]);
+    expect(mended({ stored: true, dropSealed: true })).toEqual([
+      [reference, said],
+      ["reasoning_dropped rs_1"],
+    ]);
   });
 
   test("an item without its reasoning gets the id that the caller makes", () => {

@@ -14,7 +14,7 @@ import { encryptedFormat } from "./stream.ts";
 export function inputItems(messages: readonly ChatMessage[], repairs: Repairs): InputItem[] {
   const items: InputItem[] = [];
   const customCalls = new Set<string>();
-  let legacyCalls = 0;
+  let legacyCalls = -1;
   for (const message of messages) {
     switch (message.role) {
       case "system":
@@ -25,6 +25,7 @@ export function inputItems(messages: readonly ChatMessage[], repairs: Repairs): 
       case "assistant":
         for (const call of message.tool_calls ?? [])
           if (call.type === "custom") customCalls.add(call.id);
+        if (message.function_call) legacyCalls += 1;
         items.push(...assistantItems(message, `call_function_${legacyCalls}`, repairs));
         break;
       case "tool":
@@ -42,7 +43,6 @@ export function inputItems(messages: readonly ChatMessage[], repairs: Repairs): 
           call_id: `call_function_${legacyCalls}`,
           output: message.content ?? "",
         });
-        legacyCalls += 1;
         break;
       default:
         unreachable(message);
@@ -60,6 +60,9 @@ function assistantItems(
   const items: InputItem[] = reasoningItems(message, repairs);
   const content = [...outputParts(message.content), ...refusalParts(message.refusal)];
   if (content.length > 0) items.push({ type: "message", role: "assistant", content });
+  for (const field of ["audio", "name", "reasoning_opaque"])
+    if (message[field] !== undefined && message[field] !== null)
+      repairs.add("content_converted", `an assistant's ${field} left out`);
   for (const call of message.tool_calls ?? [])
     items.push(
       call.type === "custom"

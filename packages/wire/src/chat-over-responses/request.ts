@@ -1,5 +1,8 @@
 import { isObject, nonEmptyString, type JsonObject, type JsonValue } from "../json.ts";
+import { legacyTools } from "../chat-over-chat/request.ts";
+import { orderedMessages } from "../chat-upstream/ordered-messages.ts";
 import { mendHistory } from "../history.ts";
+import { genericProfile } from "../profiles.ts";
 import { Repairs } from "../repairs.ts";
 import type {
   ChatRequest,
@@ -37,9 +40,13 @@ export function responsesRequest(
   const offered = [...(request.tools ?? []), ...legacyTools(request)];
   const tools = offered.map(responsesTool);
   const store = request.store ?? false;
-  const input = mendHistory(inputItems(request.messages, repairs), { stored: store, repairs });
+  const messages = orderedMessages(request.messages, genericProfile, repairs);
+  const input = mendHistory(inputItems(messages, repairs), { stored: store, repairs });
   const stream = options.stream ?? request.stream ?? false;
-  const choice = toolChoice(request.tool_choice ?? legacyChoice(request));
+  const asked = toolChoice(request.tool_choice ?? legacyChoice(request));
+  const choice = tools.length > 0 ? asked : undefined;
+  if (choice !== asked && asked !== "auto" && asked !== "none")
+    repairs.add("parameter_dropped", "tool_choice: no tool that could be called");
   const text = textOptions(request);
   const logprobs = request.logprobs === true;
   const body: ResponsesRequest = {
@@ -132,10 +139,6 @@ function responsesTool(tool: ChatTool): Tool {
     // Chat's default is false, Responses' is true.
     strict: strict ?? false,
   };
-}
-
-function legacyTools(request: ChatRequest): ChatTool[] {
-  return (request.functions ?? []).map((described) => ({ type: "function", function: described }));
 }
 
 function legacyChoice({ function_call: choice }: ChatRequest): ChatToolChoice | undefined {

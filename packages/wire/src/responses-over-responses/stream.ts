@@ -1,5 +1,5 @@
 import { failureOfEnd } from "../chat-upstream/ending.ts";
-import { isObject, nonEmptyString, type JsonObject, type JsonValue } from "../json.ts";
+import { isObject, nonEmptyString, parseJson, type JsonObject, type JsonValue } from "../json.ts";
 import type { StreamEnd, StreamMachine } from "../machine.ts";
 import { upstreamFailure, type UpstreamFailure } from "../mapping/upstream-error.ts";
 import { Repairs } from "../repairs.ts";
@@ -78,26 +78,27 @@ export class ResponsesOverResponses implements StreamMachine<ResponsesInput, Res
     const index = event["output_index"];
     if (typeof index !== "number") return;
     if (event.type === "response.output_item.added" && isObject(event["item"]))
-      this.#open.set(index, { item: event["item"], text: "" });
+      this.#open.set(index, { item: event["item"], said: new Map() });
     else if (event.type === "response.output_item.done" && isObject(event["item"])) {
       this.#open.delete(index);
       this.#done[index] = event["item"];
     } else if (event.type.endsWith(".delta")) {
-      const open = this.#open.get(index);
-      if (open !== undefined) open.text += nonEmptyString(event["delta"]) ?? "";
+      const said = this.#open.get(index)?.said;
+      const delta = nonEmptyString(event["delta"]) ?? "";
+      said?.set(event.type, (said.get(event.type) ?? "") + delta);
     }
   }
 
   #end(event: ResponsesInput, out: ResponsesInput[]): void {
-    const cut = event.type !== "response.completed";
     for (const [output_index, open] of this.#open) {
-      const item = cutItem(open, cut ? "incomplete" : "completed");
+      const item = cutItem(open, event.type === "response.completed");
       this.repairs.add("event_completed", `response.output_item.done ${output_index}`);
       this.#done[output_index] = item;
       out.push(this.#numbered({ type: "response.output_item.done", output_index, item }));
     }
     this.#state = "ended";
-    const response = { ...this.#response, ...objectOf(event["response"]) };
+    const status = event.type.slice("response.".length);
+    const response: JsonObject = { ...this.#response, ...objectOf(event["response"]), status };
     const given = Array.isArray(response["output"]) ? response["output"] : [];
     const streamed = this.#done.filter((item) => item !== undefined);
     // Where ids change between events, the seal of reasoning belongs to the id with which its item was done.
@@ -117,7 +118,8 @@ export class ResponsesOverResponses implements StreamMachine<ResponsesInput, Res
 
 interface OpenItem {
   item: JsonObject;
-  text: string;
+  /** What its deltas said, joined, by the type of the event. */
+  said: Map<string, string>;
 }
 
 function isTerminal(type: string): boolean {
@@ -129,22 +131,39 @@ function isTerminal(type: string): boolean {
   );
 }
 
-/** An item whose end never came, with what had come of it. */
-function cutItem({ item, text }: OpenItem, status: string): JsonObject {
-  const cut: JsonObject = { ...item, status };
-  if (text === "") return cut;
+/** An item whose end never came, with what had come of it. Half a call is never completed, whatever the reply is. */
+function cutItem({ item, said }: OpenItem, completed: boolean): JsonObject {
+  const of = (name: string) => said.get(`response.${name}.delta`);
+  const cut: JsonObject = { ...item, status: completed ? "completed" : "incomplete" };
   switch (item["type"]) {
-    case "function_call":
-      return { ...cut, arguments: text };
+    case "function_call": {
+      const text = of("function_call_arguments") ?? "";
+      return parseJson(text) === undefined
+        ? { ...cut, arguments: text, status: "incomplete" }
+        : { ...cut, arguments: text };
+    }
     case "custom_tool_call":
-      return { ...cut, input: text };
+      return { ...cut, input: of("custom_tool_call_input") ?? "", status: "incomplete" };
     case "message":
-      return { ...cut, content: [{ type: "output_text", text, annotations: [], logprobs: [] }] };
-    case "reasoning":
-      return { ...cut, summary: [{ type: "summary_text", text }] };
+      return { ...cut, content: messageParts(of("output_text"), of("refusal")) };
+    case "reasoning": {
+      const [summary, raw] = [of("reasoning_summary_text"), of("reasoning_text")];
+      return {
+        ...cut,
+        summary: summary === undefined ? [] : [{ type: "summary_text", text: summary }],
+        ...(raw === undefined ? {} : { content: [{ type: "reasoning_text", text: raw }] }),
+      };
+    }
     default:
       return cut;
   }
+}
+
+function messageParts(text: string | undefined, refusal: string | undefined): JsonObject[] {
+  return [
+    ...(text === undefined ? [] : [{ type: "output_text", text, annotations: [], logprobs: [] }]),
+    ...(refusal === undefined ? [] : [{ type: "refusal", refusal }]),
+  ];
 }
 
 function objectOf(value: JsonValue | undefined): JsonObject {

@@ -361,7 +361,7 @@ export class ResponseReader {
       out.push({ type: "call.arguments", call, delta: text });
     }
     const whole = finished && (call.kind === "custom" || parseJson(text) !== undefined);
-    if (finished && !whole) this.#repair("arguments_not_whole", text);
+    if (!whole) this.#repair("arguments_not_whole", text);
     passing.done = true;
     const closing = { arguments: text, whole, received: text, cut: !finished, finished };
     out.push({ type: "call.closed", call, ...closing, doubted: false });
@@ -378,10 +378,15 @@ export class ResponseReader {
   #terminalItems(output: JsonObject[], out: ResponsePiece[]): void {
     const streamed = [...this.#items.values()].filter((item) => item.done).length;
     if (streamed >= output.length) return; // the same items again, perhaps under other ids and indexes
-    output.forEach((item, position) => {
+    const open = [...this.#items.keys()].filter((index) => this.#items.get(index)?.done === false);
+    let next = Math.max(-1, ...this.#items.keys());
+    for (const item of output) {
       const known = this.#indexById.get(nonEmptyString(item["id"]) ?? "");
-      this.#done(known ?? position, item, out);
-    });
+      // An item that nothing announced goes on with the deltas that nothing has ended, in order.
+      const waiting = known === undefined ? open.shift() : known;
+      if (waiting === undefined) next += 1;
+      this.#done(waiting ?? next, item, out);
+    }
   }
 
   #finishOf(type: string): Finish {
