@@ -1,9 +1,10 @@
 import { failureOfEnd } from "../chat-upstream/ending.ts";
-import { isObject, nonEmptyString, parseJson, type JsonObject, type JsonValue } from "../json.ts";
+import { isObject, nonEmptyString, parseJson, type JsonObject } from "../json.ts";
 import type { StreamEnd, StreamMachine } from "../machine.ts";
 import { upstreamFailure, type UpstreamFailure } from "../mapping/upstream-error.ts";
 import { Repairs } from "../repairs.ts";
 import type { ResponsesInput } from "../responses-upstream/body.ts";
+import { objectOf } from "../responses-upstream/terminal.ts";
 
 export interface ResponsesOverResponsesOptions {
   /** For an upstream that breaks off before it has said an id. */
@@ -164,8 +165,4 @@ function messageParts(text: string | undefined, refusal: string | undefined): Js
     ...(text === undefined ? [] : [{ type: "output_text", text, annotations: [], logprobs: [] }]),
     ...(refusal === undefined ? [] : [{ type: "refusal", refusal }]),
   ];
-}
-
-function objectOf(value: JsonValue | undefined): JsonObject {
-  return isObject(value) ? value : {};
 }

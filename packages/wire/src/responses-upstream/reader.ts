@@ -7,6 +7,7 @@ import type { ReplyFlags } from "../profiles.ts";
 import type { RepairCode, Repairs } from "../repairs.ts";
 import type { AssembledCall } from "../tools/assembler.ts";
 import type { ResponsesInput } from "./body.ts";
+import { finishOf, listOf, objectOf } from "./terminal.ts";
 
 /** What a response said, in order; beside what a Chat choice can say, pictures and reasoning under seal. */
 export type ResponsePiece =
@@ -371,7 +372,7 @@ export class ResponseReader {
     this.response = { ...this.response, ...objectOf(event["response"]) };
     this.#terminalItems(listOf(this.response["output"]).filter(isObject), out);
     if (isObject(this.response["usage"])) this.usage = this.response["usage"];
-    this.#finish = stronger(this.#finish, this.#finishOf(event.type));
+    this.#finish = stronger(this.#finish, finishOf(event.type, this.response));
   }
 
   /** What came in no event of its own: a whole reply, or a server that sends items only here. */
@@ -386,22 +387,6 @@ export class ResponseReader {
       const waiting = known === undefined ? open.shift() : known;
       if (waiting === undefined) next += 1;
       this.#done(waiting ?? next, item, out);
-    }
-  }
-
-  #finishOf(type: string): Finish {
-    switch (type) {
-      case "response.failed":
-      case "response.cancelled": {
-        const told = this.response["error"] ?? "the upstream failed and did not say why";
-        return { kind: "failed", ...upstreamFailure(told) };
-      }
-      case "response.incomplete": {
-        const reason = objectOf(this.response["incomplete_details"])["reason"];
-        return { kind: reason === "content_filter" ? "content_filter" : "length" };
-      }
-      default:
-        return { kind: "stop" };
     }
   }
 
@@ -450,14 +435,6 @@ function partOf(event: JsonObject): number {
 
 function summaryOf(event: JsonObject): number {
   return typeof event["summary_index"] === "number" ? event["summary_index"] : 0;
-}
-
-function objectOf(value: JsonValue | undefined): JsonObject {
-  return isObject(value) ? value : {};
-}
-
-function listOf(value: JsonValue | undefined): JsonValue[] {
-  return Array.isArray(value) ? value : [];
 }
 
 /** Responses has flat what Chat nests: `{type, url_citation: {url, title, …}}`. */

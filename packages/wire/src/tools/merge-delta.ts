@@ -1,7 +1,7 @@
 import { isObject, parseJson } from "../json.ts";
 import type { ChatToolCallDelta } from "../shapes/chat-reply.ts";
 import { ArgumentsBuffer } from "./arguments.ts";
-import { joinedName, readFragment, type Fragment } from "./assembler.ts";
+import { joinedName, readFragment, type Fragment } from "./fragment.ts";
 
 /**
  * Adds a fragment to its call, for those who know which call that is: the first id and name win, arguments grow, and

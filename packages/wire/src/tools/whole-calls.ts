@@ -4,7 +4,7 @@ import { WireError } from "../error.ts";
 import { isObject, nonEmptyString, parseJson, type JsonObject } from "../json.ts";
 import { empty } from "../machine.ts";
 import type { ChatChunk, ChatOutput, ChatToolCallDelta, ErrorBody } from "../shapes/chat-reply.ts";
-import { readFragment } from "./assembler.ts";
+import { readFragment } from "./fragment.ts";
 import { shortHash } from "./names.ts";
 
 /** The chunks of a Chat stream, of whatever client library, and perhaps its sentinel. */
