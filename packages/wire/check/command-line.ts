@@ -17,8 +17,11 @@ export function readJsonFile<T>(path: string, field: keyof T & string, usage: st
     stop(`${path} cannot be read: ${messageOf(error)}`, usage);
   }
   const value = Object(parsed) as Record<string, unknown>;
-  if (!Array.isArray(value[field]))
-    stop(`${path}: expected an object with a list "${field}".`, usage);
+  const list = value[field];
+  if (!Array.isArray(list))
+    return stop(`${path}: expected an object with a list "${field}".`, usage);
+  const odd = list.findIndex((entry) => typeof entry !== "object" || entry === null);
+  if (odd !== -1) stop(`${path}: ${field}[${odd}] is no object.`, usage);
   return value as T;
 }
 

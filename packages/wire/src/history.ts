@@ -7,6 +7,8 @@ export interface MendHistoryOptions {
   stored: boolean;
   /** Ids for items whose own must not be seen again; without it they lose theirs, which serves as well. */
   newId?: (prefix: string) => string;
+  /** The upstream has refused the history: then no item keeps an id whose reasoning is not there. */
+  refused?: boolean;
   /** Sealed reasoning goes too: the upstream has said that it cannot open it. */
   dropSealed?: boolean;
   repairs: Repairs;
@@ -23,26 +25,27 @@ export interface MendHistoryOptions {
  * another id; reasoning that nothing follows goes too.
  */
 export function mendHistory(input: readonly InputItem[], options: MendHistoryOptions): InputItem[] {
-  const { stored, dropSealed = false, repairs } = options;
+  const { stored, refused = false, dropSealed = false, repairs } = options;
   const turn = currentTurn(input);
   const mended: InputItem[] = [];
   /** Whether the reasoning of the reply that goes on has been kept; undefined where there was none. */
   let kept: boolean | undefined;
   input.forEach((item, at) => {
     if (item.type === "reasoning") {
-      const usable = isSealed(item) ? !dropSealed : stored && at > turn;
+      const usable = isSealed(item) ? !dropSealed : stored && !refused && at > turn;
       kept = usable && leadsToOutput(input, at);
       if (kept) mended.push(item);
       else repairs.add("reasoning_dropped", nonEmptyString(item.id) ?? "");
       return;
     }
-    if (!isOutput(item)) {
-      kept = undefined;
-      if (stored || item.type !== "item_reference") mended.push(item);
-      else repairs.add("item_skipped", `item_reference ${nonEmptyString(item["id"]) ?? ""}`);
+    if (item.type === "item_reference" && !stored)
+      return repairs.add("item_skipped", `item_reference ${nonEmptyString(item["id"]) ?? ""}`);
+    if (!isOutput(item) || item.type === "item_reference") {
+      if (item.type !== "item_reference") kept = undefined;
+      mended.push(item);
       return;
     }
-    const orphaned = kept === false || (kept === undefined && at < turn);
+    const orphaned = kept === false || (kept === undefined && (refused || at < turn));
     mended.push(orphaned ? withoutOldId(item, options) : item);
   });
   return mended;
@@ -57,7 +60,7 @@ export function refusesHistory(error: unknown): boolean {
 }
 
 const refusals = [
-  /Item with id '?\w+'? not found/,
+  /Item with id '?[\w-]+'? not found/,
   /was provided without its required '?reasoning'? item/,
   /of type '?reasoning'? was provided without its required following item/,
   /encrypted content .*could not be (?:verified|decrypted)/, // then with `dropSealed`
@@ -82,10 +85,18 @@ function leadsToOutput(input: readonly InputItem[], from: number): boolean {
   return false;
 }
 
+/** Output that is no call by its name. */
+const outputTypes = new Set([
+  "program",
+  "mcp_approval_request",
+  "mcp_list_tools",
+  "item_reference",
+]);
+
 /** What a model put out, as against what it was told. */
 function isOutput(item: InputItem): boolean {
   if (item.type === "message" || !item.type) return "role" in item && item["role"] === "assistant";
-  return item.type.endsWith("_call") || item.type === "program";
+  return item.type.endsWith("_call") || outputTypes.has(item.type);
 }
 
 function withoutOldId(item: InputItem, { newId, repairs }: MendHistoryOptions): InputItem {

@@ -10,6 +10,7 @@ import {
 import { expect, test } from "vitest";
 import { chatSequenceFaults } from "../check/chat-sequence.ts";
 import { playResponsesToChat } from "../check/play.ts";
+import { responsesRequestFaults } from "../check/responses-rules.ts";
 
 function translate(
   events: object[],
@@ -497,4 +498,48 @@ test("a call that the upstream itself calls incomplete is counted as not whole",
     `data: ${JSON.stringify(completed())}\n\n`,
   ]);
   expect(repairs.counts.get("arguments_not_whole")).toBe(1);
+});
+
+test("arguments that are an object are serialised, never taken for none", () => {
+  const item = { type: "function_call", call_id: "call_abc", name: "f", arguments: { path: "/x" } };
+  const out = translate([
+    created,
+    { type: "response.output_item.done", output_index: 0, item },
+    completed(),
+  ]);
+  expect(deltas(out)).toContainEqual({
+    tool_calls: [{ index: 0, function: { arguments: '{"path":"/x"}' } }],
+  });
+});
+
+test("citations and log probabilities of a whole reply are not lost", () => {
+  const annotation = { type: "url_citation", url: "https://example.org", title: "E" };
+  const part = {
+    type: "output_text",
+    text: "A",
+    annotations: [annotation],
+    logprobs: [{ token: "A" }],
+  };
+  const out = translate([created, completed([{ type: "message", id: "m", content: [part] }])]);
+  expect(JSON.stringify(out)).toContain('"logprobs":{"content":[{"token":"A"}]');
+  expect(deltas(out)).toContainEqual({
+    annotations: [
+      { type: "url_citation", url_citation: { url: "https://example.org", title: "E" } },
+    ],
+  });
+});
+
+test("old-style functions in any disorder become a legal input", () => {
+  const { body, includeUsage } = responsesRequest({
+    model: "gpt",
+    stream: true,
+    messages: [
+      { role: "function", name: "f", content: "early" },
+      { role: "assistant", content: null, function_call: { name: "f", arguments: "{}" } },
+      { role: "assistant", content: null, function_call: { name: "g", arguments: "{}" } },
+      { role: "function", name: "g", content: "late" },
+    ],
+  });
+  expect(responsesRequestFaults(body)).toEqual([]);
+  expect(includeUsage).toBe(false);
 });

@@ -132,6 +132,22 @@ test("sealed reasoning that the upstream cannot open goes on the second try, wit
   ]);
 });
 
+test("a history that was refused keeps no id without its reasoning, in the current turn either", () => {
+  const input = [user("a"), call("fc_1"), result("fc_1")] as InputItem[];
+  const again = { stored: true, refused: true, repairs: new Repairs() };
+  expect(mendHistory(input, again)[1]).toEqual(expect.not.objectContaining({ id: "fc_1" }));
+  const reasoned = [user("a"), thought("rs_1"), call("fc_1"), result("fc_1")] as InputItem[];
+  expect(mendHistory(reasoned, again)).toHaveLength(3);
+});
+
+test("reasoning before an approval request, or before a stored reference, belongs to it", () => {
+  const sealed = thought("rs_1", { encrypted_content: "ENC" });
+  const request = { type: "mcp_approval_request", id: "mcpr_1", name: "f", arguments: "{}" };
+  expect(mend([user("a"), sealed, request])).toEqual([user("a"), sealed, request]);
+  const reference = { type: "item_reference", id: "msg_1" };
+  expect(mend([user("a"), sealed, reference], true)).toEqual([user("a"), sealed, reference]);
+});
+
 test("a reference to an item that nobody stored goes, and is counted", () => {
   const repairs = new Repairs();
   const input = [user("a"), { type: "item_reference", id: "msg_1" }] as InputItem[];

@@ -109,3 +109,14 @@ test.each([
     expect(JSON.stringify(toChat([input]).out)).toContain(words);
   },
 );
+
+test("an empty object and then the arguments as text are one call", () => {
+  const { output } = toResponses([
+    chunk(call({ index: 0, id: "call_aaa", name: "health", args: {} })),
+    chunk(call({ index: 0, args: '{"a":1}' })),
+    chunk({}, "tool_calls"),
+  ]);
+  expect(output).toMatchObject([
+    { type: "function_call", arguments: '{"a":1}', status: "completed" },
+  ]);
+});

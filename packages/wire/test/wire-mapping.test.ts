@@ -956,6 +956,7 @@ describe("a Chat request on its way to a Responses upstream", () => {
       { type: "function_call_output", call_id: "call_1", output: "ok" },
     ]);
     expect(said).toEqual([
+      "content_converted an assistant's part image_url left out",
       "content_converted an assistant's audio left out",
       "content_converted an assistant's name left out",
       "content_converted an assistant's reasoning_opaque left out",
@@ -1541,7 +1542,10 @@ describe("the same wire on both sides", () => {
       { type: "response.completed", response },
     ]);
     expect(out.at(-1)).toMatchObject({ response: { output: [message] } });
-    expect(said).toEqual(["event_completed response.completed output"]);
+    expect(said).toEqual([
+      "event_completed response.output_item.added 0",
+      "event_completed response.completed output",
+    ]);
   });
 
   test("an error event passes, and the response fails with its words where nothing else tells its end", () => {

@@ -30,7 +30,8 @@ export function mendedDelta(
     said === undefined
       ? !hadCalls
       : said.incomplete_tool_calls === undefined && isDeepEqual(said.tool_calls, delta.tool_calls);
-  const sameText = (nonEmptyString(delta.content) ?? "") === text && !Array.isArray(delta.content);
+  const silent = delta.content === undefined || delta.content === null;
+  const sameText = silent ? text === "" : delta.content === text;
   const same = sameText && sameCalls && reasoning === "" && !repeated;
   if (same && choice.delta === delta) return delta;
   const { content, tool_calls: _calls, function_call: _call, ...rest } = delta;

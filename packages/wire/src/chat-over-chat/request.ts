@@ -21,8 +21,9 @@ export interface MendedChatRequest {
 }
 
 /**
- * A Chat client's request as a Chat upstream accepts it: every call followed at once by its results, no result without
- * its call, roles and call ids as the profile has them. Nothing else changes. Takes what `decodeChatRequest` returned.
+ * A Chat client's request with a history that a Chat upstream accepts: every call followed at once by its results, no
+ * result without its call, roles, call ids and dropped parameters as the profile has them. Nothing else changes: tools,
+ * formats and limits are what the client chose for this upstream. Takes what `decodeChatRequest` returned.
  */
 export function mendedChatRequest(
   request: ChatRequest,

@@ -14,7 +14,6 @@ import { encryptedFormat } from "./stream.ts";
 export function inputItems(messages: readonly ChatMessage[], repairs: Repairs): InputItem[] {
   const items: InputItem[] = [];
   const customCalls = new Set<string>();
-  let legacyCalls = -1;
   for (const message of messages) {
     switch (message.role) {
       case "system":
@@ -25,8 +24,7 @@ export function inputItems(messages: readonly ChatMessage[], repairs: Repairs): 
       case "assistant":
         for (const call of message.tool_calls ?? [])
           if (call.type === "custom") customCalls.add(call.id);
-        if (message.function_call) legacyCalls += 1;
-        items.push(...assistantItems(message, `call_function_${legacyCalls}`, repairs));
+        items.push(...assistantItems(message, repairs));
         break;
       case "tool":
         items.push({
@@ -37,13 +35,8 @@ export function inputItems(messages: readonly ChatMessage[], repairs: Repairs): 
           output: outputOf(message.content),
         });
         break;
-      case "function": // the form before tools: its result names the function only, and there is one at a time
-        items.push({
-          type: "function_call_output",
-          call_id: `call_function_${legacyCalls}`,
-          output: message.content ?? "",
-        });
-        break;
+      case "function":
+        break; // a tool message by now
       default:
         unreachable(message);
     }
@@ -52,13 +45,9 @@ export function inputItems(messages: readonly ChatMessage[], repairs: Repairs): 
 }
 
 /** Reasoning, then what was said, then the calls: the order in which a response has them. */
-function assistantItems(
-  message: ChatAssistantMessage,
-  legacyCallId: string,
-  repairs: Repairs,
-): InputItem[] {
+function assistantItems(message: ChatAssistantMessage, repairs: Repairs): InputItem[] {
   const items: InputItem[] = reasoningItems(message, repairs);
-  const content = [...outputParts(message.content), ...refusalParts(message.refusal)];
+  const content = [...outputParts(message.content, repairs), ...refusalParts(message.refusal)];
   if (content.length > 0) items.push({ type: "message", role: "assistant", content });
   for (const field of ["audio", "name", "reasoning_opaque"])
     if (message[field] !== undefined && message[field] !== null)
@@ -79,14 +68,6 @@ function assistantItems(
             arguments: call.function.arguments,
           },
     );
-  const legacy = message.function_call;
-  if (legacy)
-    items.push({
-      type: "function_call",
-      call_id: legacyCallId,
-      name: legacy.name,
-      arguments: legacy.arguments,
-    });
   return items;
 }
 
@@ -137,11 +118,13 @@ function inputPart(part: ChatContentPart): ContentPart {
   }
 }
 
-function outputParts(content: ChatContent | null | undefined): ContentPart[] {
+function outputParts(content: ChatContent | null | undefined, repairs: Repairs): ContentPart[] {
   if (typeof content === "string") return content === "" ? [] : [outputText(content)];
   return (content ?? []).flatMap((part) => {
     if (part.type === "text") return part.text === "" ? [] : [outputText(part.text)];
-    return part.type === "refusal" ? refusalParts(part.refusal) : [];
+    if (part.type === "refusal") return refusalParts(part.refusal);
+    repairs.add("content_converted", `an assistant's part ${part.type} left out`);
+    return [];
   });
 }
 

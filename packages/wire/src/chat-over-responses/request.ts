@@ -1,6 +1,6 @@
 import { isObject, nonEmptyString, type JsonObject, type JsonValue } from "../json.ts";
 import { legacyTools } from "../chat-over-chat/request.ts";
-import { orderedMessages } from "../chat-upstream/ordered-messages.ts";
+import { callsOf, orderedMessages, withoutLegacyCalls } from "../chat-upstream/ordered-messages.ts";
 import { mendHistory } from "../history.ts";
 import { genericProfile } from "../profiles.ts";
 import { Repairs } from "../repairs.ts";
@@ -26,6 +26,10 @@ export interface TranslatedChatRequest {
   /** For the reply: names and parameters of the tools that were offered. */
   toolNames: ReadonlySet<string>;
   toolSchemas: ReadonlyMap<string, JsonObject>;
+  /** For the reply: ids that a new call may not have (decision 20). */
+  usedCallIds: ReadonlySet<string>;
+  /** For the reply: whether the client asked for usage. A whole reply always has it. */
+  includeUsage: boolean;
   /** How many answers the client wants (`n`). A Responses upstream gives one: ask it so many times. */
   choices: number;
   repairs: Repairs;
@@ -40,7 +44,8 @@ export function responsesRequest(
   const offered = [...(request.tools ?? []), ...legacyTools(request)];
   const tools = offered.map(responsesTool);
   const store = request.store ?? false;
-  const messages = orderedMessages(request.messages, genericProfile, repairs);
+  const called = withoutLegacyCalls(request.messages);
+  const messages = orderedMessages(called, genericProfile, repairs);
   const input = mendHistory(inputItems(messages, repairs), { stored: store, repairs });
   const stream = options.stream ?? request.stream ?? false;
   const asked = toolChoice(request.tool_choice ?? legacyChoice(request));
@@ -67,6 +72,8 @@ export function responsesRequest(
     body,
     toolNames: new Set(tools.flatMap(nameOf)),
     toolSchemas: toolSchemas(offered),
+    usedCallIds: new Set(messages.flatMap((message) => callsOf(message).map(({ id }) => id))),
+    includeUsage: request.stream !== true || request.stream_options?.include_usage === true,
     choices: request.n ?? 1,
     repairs,
   };

@@ -19,6 +19,8 @@ export interface ChatOverResponsesOptions {
   model?: string;
   /** Names of the tools that were offered. */
   toolNames?: ReadonlySet<string>;
+  /** Call ids of the history, which no new call may have again. */
+  usedCallIds?: ReadonlySet<string>;
   /** Their parameters, by name. */
   toolSchemas?: ReadonlyMap<string, JsonObject>;
   /** Whether the client asked for usage (`stream_options.include_usage`). */
@@ -39,10 +41,11 @@ export class ChatOverResponses implements StreamMachine<ResponsesInput, ChatOutp
 
   constructor(options: ChatOverResponsesOptions) {
     const { newId, profile = genericProfile, repairs = new Repairs() } = options;
-    const { toolNames = new Set(), toolSchemas = new Map() } = options;
+    const { toolNames = new Set(), toolSchemas = new Map(), usedCallIds = new Set() } = options;
     this.#options = options;
     this.repairs = repairs;
-    this.#reader = new ResponseReader({ repairs, toolNames, toolSchemas, newId, profile });
+    const offered = { toolNames, toolSchemas, usedCallIds };
+    this.#reader = new ResponseReader({ repairs, ...offered, newId, profile });
   }
 
   push(event: ResponsesInput, out: ChatOutput[]): void {
@@ -149,7 +152,7 @@ function deltaOf(piece: ResponsePiece): ChatDelta | undefined {
     case "call.closed":
     case "call.fields":
     case "reasoning.repeated":
-      return undefined; // the finish says that the calls are whole
+      return undefined; // this wire has no event for the end of a call
     default:
       return unreachable(piece);
   }

@@ -40,7 +40,10 @@ export function orderedMessages(
       else if (messages[at + 1 + nth] !== result)
         repairs.add("history_reordered", `the result of ${call.id}`);
       const { content = "aborted: the call was never answered", ...rest } = result ?? {};
-      ordered.push({ ...rest, role: "tool", tool_call_id: idOf(call), content });
+      const empty = content.length === 0;
+      if (empty) repairs.add("content_converted", `the empty result of ${call.id}`);
+      const said = empty ? "(no output)" : content;
+      ordered.push({ ...rest, role: "tool", tool_call_id: idOf(call), content: said });
     });
   }
   return ordered;
@@ -96,4 +99,24 @@ function upstreamIds(
   }));
   const ids = upstreamCallIds(named, profile.callIds, repairs);
   return new Map([...ids].map(([{ call }, id]) => [call, id]));
+}
+
+/** The form before tools, `function_call` and the role `function`, as calls and results with ids of their own. */
+export function withoutLegacyCalls(messages: readonly ChatMessage[]): ChatMessage[] {
+  let count = -1;
+  return messages.map((message): ChatMessage => {
+    if (message.role === "assistant" && message.function_call) {
+      const { function_call: called, ...rest } = message;
+      count += 1;
+      const call: ChatToolCall = {
+        id: `call_function_${count}`,
+        type: "function",
+        function: { name: called.name, arguments: called.arguments },
+      };
+      return { ...rest, tool_calls: [...(rest.tool_calls ?? []), call] };
+    }
+    if (message.role !== "function") return message;
+    const id = `call_function_${Math.max(count, 0)}`;
+    return { role: "tool", tool_call_id: id, content: message.content ?? "" };
+  });
 }

@@ -5,9 +5,10 @@ import { stronger, type Finish } from "../mapping/finish.ts";
 import { upstreamFailure, type UpstreamFailure } from "../mapping/upstream-error.ts";
 import type { ReplyFlags } from "../profiles.ts";
 import type { RepairCode, Repairs } from "../repairs.ts";
-import type { AssembledCall } from "../tools/assembler.ts";
+import { shortestUsableId, type AssembledCall } from "../tools/assembler.ts";
 import type { ResponsesInput } from "./body.ts";
 import { finishOf, listOf, objectOf } from "./terminal.ts";
+import { matchTerminal, type ToldItem } from "./terminal-match.ts";
 
 /** What a response said, in order; beside what a Chat choice can say, pictures and reasoning under seal. */
 export type ResponsePiece =
@@ -18,6 +19,8 @@ export interface ResponseReaderOptions {
   repairs: Repairs;
   /** The tools that were offered; a custom call of another name was run by the upstream itself (xAI's x_search). */
   toolNames: ReadonlySet<string>;
+  /** Call ids of the history, which no new call may have again. */
+  usedCallIds: ReadonlySet<string>;
   /** Their parameters, by name: some models write calls whose values have no type of their own. */
   toolSchemas: ReadonlyMap<string, JsonObject>;
   newId: (prefix: string) => string;
@@ -25,8 +28,10 @@ export interface ResponseReaderOptions {
 }
 
 /** An item on its way. Items are known by their output_index: some servers change an item's id between events. */
-interface PassingItem {
+interface PassingItem extends ToldItem {
   call: AssembledCall | undefined;
+  /** How many of its annotations have gone out. */
+  annotations: number;
   /** What has gone out of each of its texts, by kind and index. */
   sent: Map<string, string>;
   done: boolean;
@@ -38,9 +43,9 @@ export class ResponseReader {
   response: JsonObject = {};
   usage: JsonObject | undefined;
   readonly #options: ResponseReaderOptions;
-  readonly #items = new Map<number, PassingItem>();
-  readonly #indexById = new Map<string, number>();
+  readonly #items = new Map<number | string, PassingItem>();
   readonly #callIds = new Set<string>();
+  #lastItem: PassingItem | undefined;
   readonly #leaks: LeakedCalls | undefined;
   #finish: Finish | undefined;
   #callCount = 0;
@@ -98,7 +103,7 @@ export class ResponseReader {
       case "response.output_item.added":
         return this.#added(event, out);
       case "response.output_item.done":
-        return this.#done(indexOf(event), objectOf(event["item"]), out);
+        return this.#done(this.#itemOf(event), objectOf(event["item"]), out);
       case "response.output_text.delta":
         return this.#delta(event, `text ${partOf(event)}`, out, (text) => ({
           type: "text",
@@ -107,22 +112,19 @@ export class ResponseReader {
         }));
       case "response.output_text.done":
         return this.#rest(
-          itemAt(this.#items, event),
+          this.#itemOf(event),
           `text ${partOf(event)}`,
           event["text"],
           out,
           textPiece,
         );
       case "response.output_text.annotation.added":
-        return void out.push({
-          type: "annotation",
-          annotation: chatAnnotation(event["annotation"]),
-        });
+        return this.#annotation(this.#itemOf(event), event["annotation"], out);
       case "response.refusal.delta":
         return this.#delta(event, `refusal ${partOf(event)}`, out, refusalPiece);
       case "response.refusal.done":
         return this.#rest(
-          itemAt(this.#items, event),
+          this.#itemOf(event),
           `refusal ${partOf(event)}`,
           event["refusal"],
           out,
@@ -131,18 +133,21 @@ export class ResponseReader {
       case "response.reasoning_summary_text.delta":
         return this.#summary(event, event["delta"], out);
       case "response.reasoning_summary_text.done":
+        if (isSaid(this.#itemOf(event), "reasoning")) return;
         return this.#rest(
-          itemAt(this.#items, event),
+          this.#itemOf(event),
           `summary ${summaryOf(event)}`,
           event["text"],
           out,
           reasoningPiece,
         );
       case "response.reasoning_text.delta":
+        if (isSaid(this.#itemOf(event), "summary")) return;
         return this.#delta(event, `reasoning ${partOf(event)}`, out, reasoningPiece);
       case "response.reasoning_text.done":
+        if (isSaid(this.#itemOf(event), "summary")) return;
         return this.#rest(
-          itemAt(this.#items, event),
+          this.#itemOf(event),
           `reasoning ${partOf(event)}`,
           event["text"],
           out,
@@ -150,11 +155,11 @@ export class ResponseReader {
         );
       case "response.function_call_arguments.delta":
       case "response.custom_tool_call_input.delta":
-        return this.#callDelta(itemAt(this.#items, event), event["delta"], out);
+        return this.#callDelta(this.#itemOf(event), event["delta"], out);
       case "response.function_call_arguments.done":
-        return this.#callRest(itemAt(this.#items, event), event["arguments"], out);
+        return this.#callRest(this.#itemOf(event), event["arguments"], out);
       case "response.custom_tool_call_input.done":
-        return this.#callRest(itemAt(this.#items, event), event["input"], out);
+        return this.#callRest(this.#itemOf(event), event["input"], out);
       case "response.audio.delta":
         return this.#audio(event["delta"], undefined, out);
       case "response.audio.transcript.delta":
@@ -162,7 +167,7 @@ export class ResponseReader {
       case "response.created":
       case "response.in_progress":
       case "response.queued":
-        this.response = objectOf(event["response"]);
+        this.response = { ...this.response, ...objectOf(event["response"]) };
         return;
       case "response.completed":
       case "response.incomplete":
@@ -184,11 +189,47 @@ export class ResponseReader {
       if (item.call !== undefined && !item.done) this.#closeCall(item, item.call, false, out);
   }
 
+  /** The item that an event belongs to: by its output_index, else by its id. A missing index is not 0. */
+  #itemOf(event: JsonObject): PassingItem {
+    const index = event["output_index"];
+    const id = nonEmptyString(event["item_id"]) ?? nonEmptyString(objectOf(event["item"])["id"]);
+    if (!Number.isInteger(index) && id === undefined) return this.#lastItem ?? this.#newItem();
+    const key = Number.isInteger(index) ? (index as number) : `id ${id ?? ""}`;
+    const known = this.#items.get(key);
+    // An index that is used again, for an item of another id, once the first is done, is another item.
+    const again = known?.done === true && event["type"] === "response.output_item.added";
+    if (known !== undefined && !again) return known;
+    return this.#newItem(key);
+  }
+
+  #newItem(key: number | string = `terminal ${this.#items.size}`): PassingItem {
+    const before = this.#items.get(key);
+    if (before !== undefined) this.#items.set(`${key} before ${this.#items.size}`, before);
+    const item: PassingItem = {
+      type: undefined,
+      id: undefined,
+      callId: undefined,
+      call: undefined,
+      annotations: 0,
+      sent: new Map(),
+      done: false,
+    };
+    this.#items.set(key, item);
+    this.#lastItem = item;
+    return item;
+  }
+
+  #tell(passing: PassingItem, item: JsonObject): void {
+    passing.type ??= nonEmptyString(item["type"]);
+    passing.id ??= nonEmptyString(item["id"]);
+    passing.callId ??= nonEmptyString(item["call_id"]);
+  }
+
   #added(event: JsonObject, out: ResponsePiece[]): void {
     const item = objectOf(event["item"]);
-    const id = nonEmptyString(item["id"]);
-    if (id !== undefined) this.#indexById.set(id, indexOf(event));
-    this.#openCall(itemAt(this.#items, event), item, out);
+    const passing = this.#itemOf(event);
+    this.#tell(passing, item);
+    this.#openCall(passing, item, out);
   }
 
   #openCall(passing: PassingItem, item: JsonObject, out: ResponsePiece[]): void {
@@ -219,7 +260,11 @@ export class ResponseReader {
 
   #callId(given: JsonValue | undefined): string {
     const id = nonEmptyString(given);
-    const usable = id !== undefined && !this.#callIds.has(id);
+    const usable =
+      id !== undefined &&
+      id.length >= shortestUsableId &&
+      !this.#callIds.has(id) &&
+      !this.#options.usedCallIds.has(id);
     if (!usable) this.#repair("call_id_minted", id ?? "");
     const final = usable ? id : this.#options.newId("call");
     this.#callIds.add(final);
@@ -233,9 +278,11 @@ export class ResponseReader {
     out.push({ type: "call.arguments", call: passing.call, delta: text });
   }
 
-  #callRest(passing: PassingItem, final: JsonValue | undefined, out: ResponsePiece[]): void {
+  #callRest(passing: PassingItem, given: JsonValue | undefined, out: ResponsePiece[]): void {
     const { call } = passing;
-    if (call === undefined || passing.done) return;
+    if (call === undefined || passing.done || given === undefined || given === null) return;
+    const final = typeof given === "string" ? given : JSON.stringify(given);
+    if (final !== given) this.#repair("arguments_object", final);
     this.#rest(passing, "call", final, out, (delta) => ({ type: "call.arguments", call, delta }));
   }
 
@@ -247,7 +294,8 @@ export class ResponseReader {
   ): void {
     const text = nonEmptyString(event["delta"]);
     if (text === undefined) return;
-    const passing = itemAt(this.#items, event);
+    const passing = this.#itemOf(event);
+    passing.type ??= key.startsWith("text") || key.startsWith("refusal") ? "message" : "reasoning";
     passing.sent.set(key, (passing.sent.get(key) ?? "") + text);
     out.push(piece(text));
   }
@@ -255,8 +303,8 @@ export class ResponseReader {
   /** Parts of a summary are paragraphs. */
   #summary(event: JsonObject, delta: JsonValue | undefined, out: ResponsePiece[]): void {
     const key = `summary ${summaryOf(event)}`;
-    const passing = itemAt(this.#items, event);
-    if (nonEmptyString(delta) === undefined) return;
+    const passing = this.#itemOf(event);
+    if (nonEmptyString(delta) === undefined || isSaid(passing, "reasoning")) return;
     if (!passing.sent.has(key) && summaryOf(event) > 0) out.push(reasoningPiece("\n\n"));
     this.#delta(event, key, out, reasoningPiece);
   }
@@ -289,9 +337,9 @@ export class ResponseReader {
     });
   }
 
-  #done(index: number, item: JsonObject, out: ResponsePiece[]): void {
-    const passing = itemAtIndex(this.#items, index);
+  #done(passing: PassingItem, item: JsonObject, out: ResponsePiece[]): void {
     if (passing.done) return;
+    this.#tell(passing, item);
     switch (item["type"]) {
       case "message":
         this.#messageRest(passing, item, out);
@@ -323,15 +371,30 @@ export class ResponseReader {
   }
 
   #messageRest(passing: PassingItem, item: JsonObject, out: ResponsePiece[]): void {
-    listOf(item["content"]).forEach((part, index) => {
+    const { content } = item;
+    if (typeof content === "string") return this.#rest(passing, "text 0", content, out, textPiece);
+    listOf(content).forEach((part, index) => {
       if (!isObject(part)) return;
-      this.#rest(passing, `text ${index}`, part["text"], out, textPiece);
+      const silent = !passing.sent.has(`text ${index}`);
+      this.#rest(passing, `text ${index}`, part["text"], out, (text) => ({
+        type: "text",
+        text,
+        logprobs: silent ? listOf(part["logprobs"]) : [],
+      }));
       this.#rest(passing, `refusal ${index}`, part["refusal"], out, refusalPiece);
+      listOf(part["annotations"])
+        .slice(passing.annotations)
+        .forEach((annotation) => this.#annotation(passing, annotation, out));
     });
   }
 
+  #annotation(passing: PassingItem, annotation: JsonValue | undefined, out: ResponsePiece[]): void {
+    passing.annotations += 1;
+    out.push({ type: "annotation", annotation: chatAnnotation(annotation) });
+  }
+
   #reasoningRest(passing: PassingItem, item: JsonObject, out: ResponsePiece[]): void {
-    const raw = [...passing.sent.keys()].some((key) => key.startsWith("reasoning"));
+    const raw = isSaid(passing, "reasoning");
     const summary = listOf(item["summary"]);
     const content = listOf(item["content"]);
     // Where there are both, the summary says again what the raw text said.
@@ -377,17 +440,8 @@ export class ResponseReader {
 
   /** What came in no event of its own: a whole reply, or a server that sends items only here. */
   #terminalItems(output: JsonObject[], out: ResponsePiece[]): void {
-    const streamed = [...this.#items.values()].filter((item) => item.done).length;
-    if (streamed >= output.length) return; // the same items again, perhaps under other ids and indexes
-    const open = [...this.#items.keys()].filter((index) => this.#items.get(index)?.done === false);
-    let next = Math.max(-1, ...this.#items.keys());
-    for (const item of output) {
-      const known = this.#indexById.get(nonEmptyString(item["id"]) ?? "");
-      // An item that nothing announced goes on with the deltas that nothing has ended, in order.
-      const waiting = known === undefined ? open.shift() : known;
-      if (waiting === undefined) next += 1;
-      this.#done(waiting ?? next, item, out);
-    }
+    const matches = matchTerminal([...this.#items.values()], output);
+    output.forEach((item, at) => this.#done(matches[at] ?? this.#newItem(), item, out));
   }
 
   /** `response.failed` follows with the same words, or nothing does. */
@@ -400,6 +454,11 @@ export class ResponseReader {
   }
 }
 
+/** Whether one form of an item's reasoning has been said; then the other would say it again. */
+function isSaid(passing: PassingItem, form: "reasoning" | "summary"): boolean {
+  return [...passing.sent.keys()].some((key) => key.startsWith(form));
+}
+
 function textPiece(text: string): ResponsePiece {
   return { type: "text", text, logprobs: [] };
 }
@@ -410,23 +469,6 @@ function refusalPiece(text: string): ResponsePiece {
 
 function reasoningPiece(text: string): ResponsePiece {
   return { type: "reasoning", text, inContent: false };
-}
-
-function itemAt(items: Map<number, PassingItem>, event: JsonObject): PassingItem {
-  return itemAtIndex(items, indexOf(event));
-}
-
-function itemAtIndex(items: Map<number, PassingItem>, index: number): PassingItem {
-  let item = items.get(index);
-  if (item === undefined) {
-    item = { call: undefined, sent: new Map(), done: false };
-    items.set(index, item);
-  }
-  return item;
-}
-
-function indexOf(event: JsonObject): number {
-  return typeof event["output_index"] === "number" ? event["output_index"] : 0;
 }
 
 function partOf(event: JsonObject): number {

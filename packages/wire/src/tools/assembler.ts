@@ -52,7 +52,7 @@ export interface AssemblerOptions {
 }
 
 /** Ids such as "0" (TGI, Kimi on Novita) come again in every turn. */
-const shortestUsableId = 6;
+export const shortestUsableId = 6;
 
 /**
  * Assembles the streamed tool calls of one choice, each exactly once (decisions 2 to 6). Fragments may name their call by
@@ -294,7 +294,11 @@ export class ToolCallAssembler {
 
   #append(slot: Slot, text: string, asObject: boolean): string {
     if (slot.kind === "custom") return slot.appendInput(text);
-    if (!asObject) return slot.arguments.push(text);
+    if (!asObject) {
+      const held = slot.object ?? "";
+      slot.object = undefined;
+      return slot.arguments.push(held) + slot.arguments.push(text);
+    }
     // Whole objects may be snapshots of a growing one, so the last is held back until the end.
     const earlier = slot.object;
     slot.object = text;

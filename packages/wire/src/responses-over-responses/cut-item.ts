@@ -1,0 +1,41 @@
+import { parseJson, type JsonObject } from "../json.ts";
+
+/**
+ * An item whose end never came, with what had come of it: its deltas by the type of the event, over what it had when it
+ * was added. Half a call is never completed, whatever the response is.
+ */
+export function cutItem(
+  { item, said }: { item: JsonObject; said: ReadonlyMap<string, string> },
+  completed: boolean,
+): JsonObject {
+  const of = (name: string) => said.get(`response.${name}.delta`);
+  const cut: JsonObject = { ...item, status: completed ? "completed" : "incomplete" };
+  switch (item["type"]) {
+    case "function_call": {
+      const text = of("function_call_arguments") ?? item["arguments"] ?? "";
+      const whole = typeof text === "string" && parseJson(text) !== undefined;
+      return { ...cut, arguments: text, ...(whole ? {} : { status: "incomplete" }) };
+    }
+    case "custom_tool_call":
+      return { ...cut, input: of("custom_tool_call_input") ?? "", status: "incomplete" };
+    case "message":
+      return { ...cut, content: messageParts(of("output_text"), of("refusal")) };
+    case "reasoning": {
+      const [summary, raw] = [of("reasoning_summary_text"), of("reasoning_text")];
+      return {
+        ...cut,
+        summary: summary === undefined ? [] : [{ type: "summary_text", text: summary }],
+        ...(raw === undefined ? {} : { content: [{ type: "reasoning_text", text: raw }] }),
+      };
+    }
+    default:
+      return cut;
+  }
+}
+
+function messageParts(text: string | undefined, refusal: string | undefined): JsonObject[] {
+  return [
+    ...(text === undefined ? [] : [{ type: "output_text", text, annotations: [], logprobs: [] }]),
+    ...(refusal === undefined ? [] : [{ type: "refusal", refusal }]),
+  ];
+}
