@@ -83,6 +83,8 @@ const tools: ToolBridge = {
   declared: (name) => (offered.has(name) ? { kind: "function", name } : undefined),
 };
 
+const knownClasses = new Set(["stream", "nonstream", "responses-upstream", "request", "output"]);
+
 /** Optional cases are repaired only under a profile that says so: these flags. */
 const optionalFlags: Readonly<Record<string, Partial<Profile>>> = {
   "TC-LEAK-HERMES": { leakedCalls: ["hermes"] },
@@ -107,6 +109,7 @@ export function flagsFor(quirk: Quirk): readonly Partial<Profile>[] | string {
 export function quirkFaults(quirk: Quirk, options: PlayOptions = {}): string[] {
   const unknown = Object.keys(quirk.expect ?? {}).filter((field) => !knownExpectations.has(field));
   if (unknown.length > 0) return [`expect.${unknown.join(", expect.")}: unknown to this check`];
+  if (!knownClasses.has(quirk.class)) return [`class ${quirk.class}: unknown to this check`];
   const sets = flagsFor(quirk);
   if (typeof sets === "string") return [sets];
   const expect = quirk.class === "nonstream" ? "whole" : "stream";

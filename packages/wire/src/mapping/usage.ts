@@ -6,9 +6,12 @@ import type { ChatChunk } from "../shapes/chat-reply.ts";
 export function usageIn(chunk: ChatChunk): JsonObject | undefined {
   if (isCounted(chunk.usage)) return chunk.usage;
   if (Array.isArray(chunk.choices))
-    for (const choice of chunk.choices)
-      if (isObject(choice) && isCounted(choice["usage"])) return choice["usage"];
+    for (const choice of chunk.choices) {
+      const usage = isObject(choice) ? choice["usage"] : undefined;
+      if (usage !== undefined && isCounted(usage)) return usage;
+    }
   const groq = chunk["x_groq"];
+  if (groq === undefined) return undefined;
   return isObject(groq) && isCounted(groq["usage"]) ? groq["usage"] : undefined;
 }
 

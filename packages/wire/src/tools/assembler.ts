@@ -2,7 +2,7 @@ import { isObject, parseJson, type JsonObject } from "../json.ts";
 import type { RepairCode, Repairs } from "../repairs.ts";
 import type { ChatToolCallDelta } from "../shapes/chat-reply.ts";
 import { ArgumentsBuffer, canonical } from "./arguments.ts";
-import { joinedName, readFragment, unknownFieldsOf } from "./fragment.ts";
+import { hasUnknownFields, joinedName, readFragment, unknownFieldsOf } from "./fragment.ts";
 
 export interface AssembledCall {
   /** 0, 1, 2 … in the order in which the calls opened. */
@@ -278,8 +278,8 @@ export class ToolCallAssembler {
 
   /** Fields that we do not know go out with the call, once it has opened. */
   #learnFields(slot: Slot, fragment: ChatToolCallDelta, out: CallSink): void {
+    if (!hasUnknownFields(fragment)) return;
     const { ofCall, ofFunction } = unknownFieldsOf(fragment);
-    if (ofCall === undefined && ofFunction === undefined) return;
     Object.assign(slot.fields, ofCall);
     Object.assign(slot.described, ofFunction);
     if (slot.call !== undefined) this.#putFields(slot, slot.call, out);

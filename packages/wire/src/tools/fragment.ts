@@ -49,35 +49,41 @@ export function joinedName(
   return present;
 }
 
+/** Asked of every fragment, so without any object of its own. */
+export function hasUnknownFields(fragment: ChatToolCallDelta): boolean {
+  for (const field in fragment) if (!isKnown(field)) return true;
+  for (const field in fragment.function) if (!isKnown(field)) return true;
+  for (const field in fragment.custom) if (!isKnown(field)) return true;
+  return false;
+}
+
 /** Fields of a fragment that we do not know: of the call, and of its `function` or `custom`. */
 export function unknownFieldsOf(fragment: ChatToolCallDelta): {
-  ofCall: JsonObject | undefined;
-  ofFunction: JsonObject | undefined;
+  ofCall: JsonObject;
+  ofFunction: JsonObject;
 } {
+  const unknown = (object: object) =>
+    Object.fromEntries(Object.entries(object as JsonObject).filter(([field]) => !isKnown(field)));
   return {
-    ofCall: unknownFields(fragment, ofCalls),
-    ofFunction: unknownFields(fragment.function ?? fragment.custom ?? {}, ofFunctions),
+    ofCall: unknown(fragment),
+    ofFunction: unknown(fragment.function ?? fragment.custom ?? {}),
   };
 }
 
-const ofCalls = new Set([
-  "index",
-  "id",
-  "type",
-  "function",
-  "custom",
-  "name",
-  "arguments",
-  "input",
-]);
-const ofFunctions = new Set(["name", "arguments", "input"]);
-
-/** The fields of an object that are not known; undefined, at no cost, where all are. */
-function unknownFields(object: object, known: ReadonlySet<string>): JsonObject | undefined {
-  let unknown: JsonObject | undefined;
-  for (const field in object)
-    if (!known.has(field)) (unknown ??= {})[field] = (object as JsonObject)[field];
-  return unknown;
+function isKnown(field: string): boolean {
+  switch (field) {
+    case "index":
+    case "id":
+    case "type":
+    case "function":
+    case "custom":
+    case "name":
+    case "arguments":
+    case "input":
+      return true;
+    default:
+      return false;
+  }
 }
 
 function absentIfNull(word: string | undefined): string | undefined {
