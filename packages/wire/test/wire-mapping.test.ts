@@ -1220,8 +1220,8 @@ describe("a response on its way to a Chat client", () => {
       "function_call_arguments",
       [
         added({ type: "function_call", call_id: "call_1", name: "f" }),
-        { type: "response.function_call_arguments.delta", delta: "{" },
-        { type: "response.function_call_arguments.done", arguments: "{}" },
+        { type: "response.function_call_arguments.delta", delta: '{"a"' },
+        { type: "response.function_call_arguments.done", arguments: '{"a":1}' },
       ],
       [
         {
@@ -1229,8 +1229,8 @@ describe("a response on its way to a Chat client", () => {
             { index: 0, id: "call_1", type: "function", function: { name: "f", arguments: "" } },
           ],
         },
-        { tool_calls: [{ index: 0, function: { arguments: "{" } }] },
-        { tool_calls: [{ index: 0, function: { arguments: "}" } }] },
+        { tool_calls: [{ index: 0, function: { arguments: '{"a"' } }] },
+        { tool_calls: [{ index: 0, function: { arguments: ":1}" } }] },
       ],
     ],
     [
@@ -1280,7 +1280,7 @@ describe("a response on its way to a Chat client", () => {
     const { deltas, said } = toChat([
       created,
       done(0, { ...item, call_id: "call_a" }),
-      done(1, { ...item, call_id: "call_a", arguments: "{}" }),
+      done(1, { ...item, call_id: "0", arguments: "{}" }),
       done(2, { ...item, arguments: "{}" }),
       completed,
     ]);
@@ -1291,14 +1291,14 @@ describe("a response on its way to a Chat client", () => {
     expect(deltas).toEqual([
       first,
       opened(0, "call_a"),
-      empty(0),
       opened(1, "call_1"),
-      empty(1),
       opened(2, "call_2"),
+      empty(0),
+      empty(1),
       empty(2),
       {},
     ]);
-    expect(said).toEqual(["arguments_blank f", "call_id_minted call_a", "call_id_minted "]);
+    expect(said).toEqual(["call_id_minted 0", "call_id_minted ", "arguments_blank f"]);
   });
 
   test.each([

@@ -1,11 +1,11 @@
 import type { Piece } from "../chat-upstream/choice.ts";
 import { LeakedCalls, type LeakPiece } from "../chat-upstream/leaked-calls.ts";
-import { isObject, nonEmptyString, parseJson, type JsonObject, type JsonValue } from "../json.ts";
+import { isObject, nonEmptyString, type JsonObject, type JsonValue } from "../json.ts";
 import { stronger, type Finish } from "../mapping/finish.ts";
 import { upstreamFailure, type UpstreamFailure } from "../mapping/upstream-error.ts";
 import type { ReplyFlags } from "../profiles.ts";
 import type { RepairCode, Repairs } from "../repairs.ts";
-import { shortestUsableId, type AssembledCall } from "../tools/assembler.ts";
+import { ToolCallAssembler } from "../tools/assembler.ts";
 import type { ResponsesInput } from "./body.ts";
 import { finishOf, listOf, objectOf } from "./terminal.ts";
 import { matchTerminal, type ToldItem } from "./terminal-match.ts";
@@ -29,7 +29,8 @@ export interface ResponseReaderOptions {
 
 /** An item on its way. Items are known by their output_index: some servers change an item's id between events. */
 interface PassingItem extends ToldItem {
-  call: AssembledCall | undefined;
+  /** As the assembler knows it, if it is a call. */
+  call: { index: number; kind: "function" | "custom" } | undefined;
   /** How many of its annotations have gone out. */
   annotations: number;
   /** What has gone out of each of its texts, by kind and index. */
@@ -44,23 +45,32 @@ export class ResponseReader {
   usage: JsonObject | undefined;
   readonly #options: ResponseReaderOptions;
   readonly #items = new Map<number | string, PassingItem>();
-  readonly #callIds = new Set<string>();
-  #lastItem: PassingItem | undefined;
+  readonly #calls: ToolCallAssembler;
   readonly #leaks: LeakedCalls | undefined;
+  #lastItem: PassingItem | undefined;
   #finish: Finish | undefined;
   #callCount = 0;
+  #hadCalls = false;
 
   constructor(options: ResponseReaderOptions) {
     this.#options = options;
-    const { toolNames: names, toolSchemas: schemas, profile } = options;
+    const { toolNames: names, toolSchemas: schemas, usedCallIds, repairs, profile } = options;
+    const newCallId = () => options.newId("call");
+    this.#calls = new ToolCallAssembler({
+      choice: 0,
+      repairs,
+      newCallId,
+      toolNames: names,
+      usedCallIds,
+    });
     if (profile.leakedCalls.length > 0)
       this.#leaks = new LeakedCalls(profile.leakedCalls, { names, schemas });
   }
 
   /** Whether there are calls is seen from the calls (decision 5). */
   get finish(): Finish | undefined {
-    const calls = this.#finish?.kind === "stop" && this.#callCount > 0;
-    return calls ? { kind: "tool_calls" } : this.#finish;
+    const calls = this.#hadCalls || this.#calls.hasCalls;
+    return this.#finish?.kind === "stop" && calls ? { kind: "tool_calls" } : this.#finish;
   }
 
   fail(failure: UpstreamFailure): void {
@@ -87,14 +97,8 @@ export class ResponseReader {
         out.push(textPiece(piece.text));
         continue;
       }
-      const { name, id, arguments: text } = piece.call;
       this.#repair("call_leaked", piece.words);
-      const call = this.#newCall(id, name, "function");
-      const whole = parseJson(text) !== undefined;
-      const closing = { arguments: text, whole, received: text, cut: !whole, finished: true };
-      out.push({ type: "call.opened", call });
-      out.push({ type: "call.arguments", call, delta: text });
-      out.push({ type: "call.closed", call, ...closing, doubted: false });
+      this.#calls.pushLeaked(piece.call, out);
     }
   }
 
@@ -180,13 +184,14 @@ export class ResponseReader {
     }
   }
 
-  /** What is still owed when the stream has ended: calls that never came to their end. */
+  /** The stream has ended: what was held back, and the end of the calls. */
   end(out: ResponsePiece[]): void {
     const leaked: LeakPiece[] = [];
     this.#leaks?.end(leaked);
     this.#putLeaked(leaked, out);
-    for (const item of this.#items.values())
-      if (item.call !== undefined && !item.done) this.#closeCall(item, item.call, false, out);
+    this.#hadCalls = this.#calls.hasCalls;
+    const cut = this.#finish?.kind !== "stop";
+    this.#calls.close({ cut, finished: !cut }, out);
   }
 
   /** The item that an event belongs to: by its output_index, else by its id. A missing index is not 0. */
@@ -244,38 +249,33 @@ export class ResponseReader {
       return this.#repair("item_skipped", `${type} ${name}: run by the upstream`);
     }
     const kind = type === "custom_tool_call" ? "custom" : "function";
-    passing.call = this.#newCall(item["call_id"], name, kind);
-    out.push({ type: "call.opened", call: passing.call });
-  }
-
-  #newCall(
-    givenId: JsonValue | undefined,
-    name: string,
-    kind: "function" | "custom",
-  ): AssembledCall {
-    const call = { index: this.#callCount, id: this.#callId(givenId), name, kind };
+    passing.call = { index: this.#callCount, kind };
     this.#callCount += 1;
-    return call;
+    this.#pushCall(passing.call, { id: nonEmptyString(item["call_id"]) ?? null, name }, out);
   }
 
-  #callId(given: JsonValue | undefined): string {
-    const id = nonEmptyString(given);
-    const usable =
-      id !== undefined &&
-      id.length >= shortestUsableId &&
-      !this.#callIds.has(id) &&
-      !this.#options.usedCallIds.has(id);
-    if (!usable) this.#repair("call_id_minted", id ?? "");
-    const final = usable ? id : this.#options.newId("call");
-    this.#callIds.add(final);
-    return final;
+  /** A fragment as the assembler reads it: the same decisions as for a Chat upstream's. */
+  #pushCall(
+    { index, kind }: { index: number; kind: "function" | "custom" },
+    {
+      id = null,
+      name = null,
+      text = "",
+    }: { id?: string | null; name?: string | null; text?: string },
+    out: ResponsePiece[],
+  ): void {
+    const described =
+      kind === "custom"
+        ? { custom: { name, input: text } }
+        : { function: { name, arguments: text } };
+    this.#calls.push({ index, id, type: kind, ...described }, out);
   }
 
   #callDelta(passing: PassingItem, delta: JsonValue | undefined, out: ResponsePiece[]): void {
     const text = nonEmptyString(delta);
     if (text === undefined || passing.call === undefined || passing.done) return;
     passing.sent.set("call", (passing.sent.get("call") ?? "") + text);
-    out.push({ type: "call.arguments", call: passing.call, delta: text });
+    this.#pushCall(passing.call, { text }, out);
   }
 
   #callRest(passing: PassingItem, given: JsonValue | undefined, out: ResponsePiece[]): void {
@@ -283,7 +283,10 @@ export class ResponseReader {
     if (call === undefined || passing.done || given === undefined || given === null) return;
     const final = typeof given === "string" ? given : JSON.stringify(given);
     if (final !== given) this.#repair("arguments_object", final);
-    this.#rest(passing, "call", final, out, (delta) => ({ type: "call.arguments", call, delta }));
+    const sent = passing.sent.get("call") ?? "";
+    if (!final.startsWith(sent)) return; // deltas that were no increments: the assembler has seen to it
+    passing.sent.set("call", final);
+    this.#pushCall(call, { text: final.slice(sent.length) }, out);
   }
 
   #delta(
@@ -352,7 +355,7 @@ export class ResponseReader {
         this.#openCall(passing, item, out);
         if (passing.call === undefined) break;
         this.#callRest(passing, item["arguments"] ?? item["input"], out);
-        this.#closeCall(passing, passing.call, item["status"] !== "incomplete", out);
+        if (item["status"] === "incomplete") this.#calls.doubt(passing.call.index);
         break;
       case "image_generation_call": {
         const data = nonEmptyString(item["result"]);
@@ -410,25 +413,6 @@ export class ResponseReader {
     const data = nonEmptyString(item["encrypted_content"]);
     if (data !== undefined)
       out.push({ type: "reasoning.encrypted", id: nonEmptyString(item["id"]), data });
-  }
-
-  #closeCall(
-    passing: PassingItem,
-    call: AssembledCall,
-    finished: boolean,
-    out: ResponsePiece[],
-  ): void {
-    let text = passing.sent.get("call") ?? "";
-    if (call.kind === "function" && finished && text.trim() === "") {
-      text = "{}";
-      this.#repair("arguments_blank", call.name);
-      out.push({ type: "call.arguments", call, delta: text });
-    }
-    const whole = finished && (call.kind === "custom" || parseJson(text) !== undefined);
-    if (!whole) this.#repair("arguments_not_whole", text);
-    passing.done = true;
-    const closing = { arguments: text, whole, received: text, cut: !finished, finished };
-    out.push({ type: "call.closed", call, ...closing, doubted: false });
   }
 
   #terminal(event: ResponsesInput, out: ResponsePiece[]): void {

@@ -52,7 +52,7 @@ export interface AssemblerOptions {
 }
 
 /** Ids such as "0" (TGI, Kimi on Novita) come again in every turn. */
-export const shortestUsableId = 6;
+const shortestUsableId = 6;
 
 /**
  * Assembles the streamed tool calls of one choice, each exactly once (decisions 2 to 6). Fragments may name their call by
@@ -98,6 +98,14 @@ export class ToolCallAssembler {
     if (delta === "") return;
     if (slot.call === undefined) slot.pending += delta;
     else out.push({ type: "call.arguments", call: slot.call, delta });
+  }
+
+  /** Whoever sent the call at this index says that it is not all: then it must not run. */
+  doubt(index: number): void {
+    const slot = this.#byIndex.get(index);
+    if (slot === undefined) return;
+    slot.doubted = true;
+    if (slot.isEnded) this.#repair("arguments_not_whole", slot.arguments.received);
   }
 
   /** A call that stood in the text, from beginning to end. */
