@@ -7,8 +7,9 @@ import type { ReplyFlags } from "../profiles.ts";
 import type { RepairCode, Repairs } from "../repairs.ts";
 import { ToolCallAssembler } from "../tools/assembler.ts";
 import type { ResponsesInput } from "./body.ts";
+import { PassingItems, tell, type PassingItem } from "./passing-items.ts";
 import { finishOf, listOf, objectOf } from "./terminal.ts";
-import { matchTerminal, type ToldItem } from "./terminal-match.ts";
+import { matchTerminal } from "./terminal-match.ts";
 
 /** What a response said, in order; beside what a Chat choice can say, pictures and reasoning under seal. */
 export type ResponsePiece =
@@ -27,27 +28,15 @@ export interface ResponseReaderOptions {
   profile: ReplyFlags;
 }
 
-/** An item on its way. Items are known by their output_index: some servers change an item's id between events. */
-interface PassingItem extends ToldItem {
-  /** As the assembler knows it, if it is a call. */
-  call: { index: number; kind: "function" | "custom" } | undefined;
-  /** How many of its annotations have gone out. */
-  annotations: number;
-  /** What has gone out of each of its texts, by kind and index. */
-  sent: Map<string, string>;
-  done: boolean;
-}
-
 /** Reads a Responses upstream's events: the inbound normaliser of that wire, as `ChoiceReader` is of the other. */
 export class ResponseReader {
   /** The response's own fields, as far as they are known. */
   response: JsonObject = {};
   usage: JsonObject | undefined;
   readonly #options: ResponseReaderOptions;
-  readonly #items = new Map<number | string, PassingItem>();
+  readonly #items = new PassingItems();
   readonly #calls: ToolCallAssembler;
   readonly #leaks: LeakedCalls | undefined;
-  #lastItem: PassingItem | undefined;
   #finish: Finish | undefined;
   #callCount = 0;
   #hadCalls = false;
@@ -107,7 +96,7 @@ export class ResponseReader {
       case "response.output_item.added":
         return this.#added(event, out);
       case "response.output_item.done":
-        return this.#done(this.#itemOf(event), objectOf(event["item"]), out);
+        return this.#done(this.#items.of(event), objectOf(event["item"]), out);
       case "response.output_text.delta":
         return this.#delta(event, `text ${partOf(event)}`, out, (text) => ({
           type: "text",
@@ -116,19 +105,19 @@ export class ResponseReader {
         }));
       case "response.output_text.done":
         return this.#rest(
-          this.#itemOf(event),
+          this.#items.of(event),
           `text ${partOf(event)}`,
           event["text"],
           out,
           textPiece,
         );
       case "response.output_text.annotation.added":
-        return this.#annotation(this.#itemOf(event), event["annotation"], out);
+        return this.#annotation(this.#items.of(event), event["annotation"], out);
       case "response.refusal.delta":
         return this.#delta(event, `refusal ${partOf(event)}`, out, refusalPiece);
       case "response.refusal.done":
         return this.#rest(
-          this.#itemOf(event),
+          this.#items.of(event),
           `refusal ${partOf(event)}`,
           event["refusal"],
           out,
@@ -137,21 +126,21 @@ export class ResponseReader {
       case "response.reasoning_summary_text.delta":
         return this.#summary(event, event["delta"], out);
       case "response.reasoning_summary_text.done":
-        if (isSaid(this.#itemOf(event), "reasoning")) return;
+        if (isSaid(this.#items.of(event), "reasoning")) return;
         return this.#rest(
-          this.#itemOf(event),
+          this.#items.of(event),
           `summary ${summaryOf(event)}`,
           event["text"],
           out,
           reasoningPiece,
         );
       case "response.reasoning_text.delta":
-        if (isSaid(this.#itemOf(event), "summary")) return;
+        if (isSaid(this.#items.of(event), "summary")) return;
         return this.#delta(event, `reasoning ${partOf(event)}`, out, reasoningPiece);
       case "response.reasoning_text.done":
-        if (isSaid(this.#itemOf(event), "summary")) return;
+        if (isSaid(this.#items.of(event), "summary")) return;
         return this.#rest(
-          this.#itemOf(event),
+          this.#items.of(event),
           `reasoning ${partOf(event)}`,
           event["text"],
           out,
@@ -159,11 +148,11 @@ export class ResponseReader {
         );
       case "response.function_call_arguments.delta":
       case "response.custom_tool_call_input.delta":
-        return this.#callDelta(this.#itemOf(event), event["delta"], out);
+        return this.#callDelta(this.#items.of(event), event["delta"], out);
       case "response.function_call_arguments.done":
-        return this.#callRest(this.#itemOf(event), event["arguments"], out);
+        return this.#callRest(this.#items.of(event), event["arguments"], out);
       case "response.custom_tool_call_input.done":
-        return this.#callRest(this.#itemOf(event), event["input"], out);
+        return this.#callRest(this.#items.of(event), event["input"], out);
       case "response.audio.delta":
         return this.#audio(event["delta"], undefined, out);
       case "response.audio.transcript.delta":
@@ -194,46 +183,10 @@ export class ResponseReader {
     this.#calls.close({ cut, finished: !cut }, out);
   }
 
-  /** The item that an event belongs to: by its output_index, else by its id. A missing index is not 0. */
-  #itemOf(event: JsonObject): PassingItem {
-    const index = event["output_index"];
-    const id = nonEmptyString(event["item_id"]) ?? nonEmptyString(objectOf(event["item"])["id"]);
-    if (!Number.isInteger(index) && id === undefined) return this.#lastItem ?? this.#newItem();
-    const key = Number.isInteger(index) ? (index as number) : `id ${id ?? ""}`;
-    const known = this.#items.get(key);
-    // An index that is used again, for an item of another id, once the first is done, is another item.
-    const again = known?.done === true && event["type"] === "response.output_item.added";
-    if (known !== undefined && !again) return known;
-    return this.#newItem(key);
-  }
-
-  #newItem(key: number | string = `terminal ${this.#items.size}`): PassingItem {
-    const before = this.#items.get(key);
-    if (before !== undefined) this.#items.set(`${key} before ${this.#items.size}`, before);
-    const item: PassingItem = {
-      type: undefined,
-      id: undefined,
-      callId: undefined,
-      call: undefined,
-      annotations: 0,
-      sent: new Map(),
-      done: false,
-    };
-    this.#items.set(key, item);
-    this.#lastItem = item;
-    return item;
-  }
-
-  #tell(passing: PassingItem, item: JsonObject): void {
-    passing.type ??= nonEmptyString(item["type"]);
-    passing.id ??= nonEmptyString(item["id"]);
-    passing.callId ??= nonEmptyString(item["call_id"]);
-  }
-
   #added(event: JsonObject, out: ResponsePiece[]): void {
     const item = objectOf(event["item"]);
-    const passing = this.#itemOf(event);
-    this.#tell(passing, item);
+    const passing = this.#items.of(event);
+    tell(passing, item);
     this.#openCall(passing, item, out);
   }
 
@@ -297,7 +250,7 @@ export class ResponseReader {
   ): void {
     const text = nonEmptyString(event["delta"]);
     if (text === undefined) return;
-    const passing = this.#itemOf(event);
+    const passing = this.#items.of(event);
     passing.type ??= key.startsWith("text") || key.startsWith("refusal") ? "message" : "reasoning";
     passing.sent.set(key, (passing.sent.get(key) ?? "") + text);
     out.push(piece(text));
@@ -306,7 +259,7 @@ export class ResponseReader {
   /** Parts of a summary are paragraphs. */
   #summary(event: JsonObject, delta: JsonValue | undefined, out: ResponsePiece[]): void {
     const key = `summary ${summaryOf(event)}`;
-    const passing = this.#itemOf(event);
+    const passing = this.#items.of(event);
     if (nonEmptyString(delta) === undefined || isSaid(passing, "reasoning")) return;
     if (!passing.sent.has(key) && summaryOf(event) > 0) out.push(reasoningPiece("\n\n"));
     this.#delta(event, key, out, reasoningPiece);
@@ -342,7 +295,7 @@ export class ResponseReader {
 
   #done(passing: PassingItem, item: JsonObject, out: ResponsePiece[]): void {
     if (passing.done) return;
-    this.#tell(passing, item);
+    tell(passing, item);
     switch (item["type"]) {
       case "message":
         this.#messageRest(passing, item, out);
@@ -424,8 +377,8 @@ export class ResponseReader {
 
   /** What came in no event of its own: a whole reply, or a server that sends items only here. */
   #terminalItems(output: JsonObject[], out: ResponsePiece[]): void {
-    const matches = matchTerminal([...this.#items.values()], output);
-    output.forEach((item, at) => this.#done(matches[at] ?? this.#newItem(), item, out));
+    const matches = matchTerminal(this.#items.all, output);
+    output.forEach((item, at) => this.#done(matches[at] ?? this.#items.add(), item, out));
   }
 
   /** `response.failed` follows with the same words, or nothing does. */
