@@ -191,7 +191,8 @@ test("arguments that are JSON but no object cannot be run; whole calls come firs
   expect(calls.next().value).toEqual(weather);
   expect(thrownBy(() => calls.next())).toMatchObject({
     code: "call_not_whole",
-    message: "get_time: the arguments of call call_list are not whole: [1]",
+    message:
+      "get_time: call call_list must not run, its arguments are no whole object or the reply was cut: [1]",
   });
 });
 

@@ -172,7 +172,7 @@ function tell(unusable: IncompleteToolCall[], { onIncomplete }: CompleteToolCall
   else if (first !== undefined)
     throw new WireError(
       "call_not_whole",
-      `${first.name}: the arguments of call ${first.id} are not whole: ${first.received}`,
+      `${first.name}: call ${first.id} must not run, its arguments are no whole object or the reply was cut: ${first.received}`,
       { cause: first },
     );
 }
