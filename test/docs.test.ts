@@ -1,8 +1,9 @@
-import { spawn, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readJson, repositoryFiles, root } from "./repository-files.ts";
+import { runNode } from "./run-node.ts";
 
 type Block = { path: string; line: number; language: string; text: string; follows: string };
 
@@ -96,19 +97,4 @@ function fencedBlocks(path: string, text: string): Block[] {
 
 function withoutBlocks(text: string): string {
   return text.replace(/^```[^]*?^```$/gm, "").replace(/`[^`\n]*`/g, "");
-}
-
-function runNode(file: string): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, ["--conditions=@deltawire/source", file], {
-      cwd: root,
-      env: { ...process.env, NO_COLOR: "1", FORCE_COLOR: undefined },
-    });
-    let stdout = "";
-    let stderr = "";
-    child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text));
-    child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
-    child.on("error", reject);
-    child.on("close", (code) => resolve({ code, stdout, stderr }));
-  });
 }

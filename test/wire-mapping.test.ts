@@ -1,8 +1,9 @@
-import { spawn, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { repositoryFiles, root } from "./repository-files.ts";
+import { runNode } from "./run-node.ts";
 
 type Row = { line: number; cells: string[] };
 
@@ -210,19 +211,4 @@ function missing(names: readonly string[], text: string): string[] {
   const spans = [...text.replace(/^```[^]*?^```$/gm, "").matchAll(/`([^`\n]+)`/g)];
   const words = new Set(spans.flatMap(([, span = ""]) => span.match(/\w+/g) ?? []));
   return names.filter((name) => !words.has(name));
-}
-
-function runNode(file: string): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, ["--conditions=@deltawire/source", file], {
-      cwd: root,
-      env: { ...process.env, NO_COLOR: "1", FORCE_COLOR: undefined },
-    });
-    let stdout = "";
-    let stderr = "";
-    child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text));
-    child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
-    child.on("error", reject);
-    child.on("close", (code) => resolve({ code, stdout, stderr }));
-  });
 }

@@ -7,6 +7,7 @@ import {
   ResponsesOverChat,
   ResponsesOverResponses,
   connect,
+  genericProfile,
   type ChatOutput,
   type ReplyFlags,
   type ResponseEvent,
@@ -30,78 +31,51 @@ export interface Played<Out> {
   repairs: Repairs;
 }
 
+type Reads = Iterable<string | Uint8Array>;
+
 /** The reads of a Chat upstream's body, played to a Responses client. */
-export function playToResponses(
-  reads: Iterable<string | Uint8Array>,
-  options: PlayOptions = {},
-): Played<ResponseEvent> {
-  const repairs = new Repairs();
-  const machine = connect(
-    new ChatBody({ repairs, utf8: new TextDecoder(), expect: options.expect ?? "stream" }),
-    new ResponsesOverChat({
-      responseId: "resp_1",
-      newId: counter(),
-      createdAt: 1,
-      repairs,
-      ...(options.tools === undefined ? {} : { tools: options.tools }),
-      ...(options.profile === undefined ? {} : { profile: options.profile }),
-    }),
-  );
-  return { out: run(machine, reads, options.end), repairs };
+export function playToResponses(reads: Reads, options: PlayOptions = {}): Played<ResponseEvent> {
+  const all = common(options);
+  const tools = options.tools === undefined ? {} : { tools: options.tools };
+  const translator = new ResponsesOverChat({ ...all, ...tools, responseId: "resp_1" });
+  return play(new ChatBody(all), translator, reads, options.end, all.repairs);
 }
 
 /** The same to a Chat client. */
-export function playToChat(
-  reads: Iterable<string | Uint8Array>,
-  options: PlayOptions = {},
-): Played<ChatOutput> {
-  const repairs = new Repairs();
-  const toolNames = options.toolNames ?? options.tools?.upstreamNames;
-  const machine = connect(
-    new ChatBody({ repairs, utf8: new TextDecoder(), expect: options.expect ?? "stream" }),
-    new ChatOverChat({
-      newId: counter(),
-      createdAt: 1,
-      repairs,
-      ...(toolNames === undefined ? {} : { toolNames }),
-      ...(options.tools?.schemas === undefined ? {} : { toolSchemas: options.tools.schemas }),
-      ...(options.profile === undefined ? {} : { profile: options.profile }),
-    }),
-  );
-  return { out: run(machine, reads, options.end), repairs };
+export function playToChat(reads: Reads, options: PlayOptions = {}): Played<ChatOutput> {
+  const all = common(options);
+  const translator = new ChatOverChat({ ...all, ...offered(options) });
+  return play(new ChatBody(all), translator, reads, options.end, all.repairs);
 }
 
 /** The reads of a Responses upstream's body, played to a Chat client. */
-export function playResponsesToChat(
-  reads: Iterable<string | Uint8Array>,
-  options: PlayOptions = {},
-): Played<ChatOutput> {
-  const repairs = new Repairs();
-  const toolNames = options.toolNames ?? options.tools?.upstreamNames;
-  const machine = connect(
-    new ResponsesBody({ repairs, utf8: new TextDecoder(), expect: options.expect ?? "stream" }),
-    new ChatOverResponses({
-      newId: counter(),
-      createdAt: 1,
-      repairs,
-      ...(toolNames === undefined ? {} : { toolNames }),
-      ...(options.profile === undefined ? {} : { profile: options.profile }),
-    }),
-  );
-  return { out: run(machine, reads, options.end), repairs };
+export function playResponsesToChat(reads: Reads, options: PlayOptions = {}): Played<ChatOutput> {
+  const all = common(options);
+  const translator = new ChatOverResponses({ ...all, ...offered(options) });
+  return play(new ResponsesBody(all), translator, reads, options.end, all.repairs);
 }
 
 /** The same to a Responses client. */
 export function playResponsesToResponses(
-  reads: Iterable<string | Uint8Array>,
+  reads: Reads,
   options: PlayOptions = {},
 ): Played<ResponsesInput> {
+  const all = common(options);
+  const translator = new ResponsesOverResponses({ ...all, responseId: "resp_1" });
+  return play(new ResponsesBody(all), translator, reads, options.end, all.repairs);
+}
+
+/** What every body and every translator is given. */
+function common({ expect = "stream", profile = genericProfile }: PlayOptions) {
   const repairs = new Repairs();
-  const machine = connect(
-    new ResponsesBody({ repairs, utf8: new TextDecoder(), expect: options.expect ?? "stream" }),
-    new ResponsesOverResponses({ responseId: "resp_1", createdAt: 1, repairs }),
-  );
-  return { out: run(machine, reads, options.end), repairs };
+  return { repairs, utf8: new TextDecoder(), expect, profile, newId: counter(), createdAt: 1 };
+}
+
+function offered({ tools, toolNames = tools?.upstreamNames }: PlayOptions) {
+  return {
+    ...(toolNames === undefined ? {} : { toolNames }),
+    ...(tools?.schemas === undefined ? {} : { toolSchemas: tools.schemas }),
+  };
 }
 
 /** The bytes cut at the given lengths; what is left comes last. */
@@ -120,15 +94,18 @@ export function byteByByte(bytes: Uint8Array): Uint8Array[] {
   return Array.from(bytes, (_, at) => bytes.subarray(at, at + 1));
 }
 
-function run<Out>(
-  machine: StreamMachine<string | Uint8Array, Out>,
-  reads: Iterable<string | Uint8Array>,
-  end: StreamEnd = "eof",
-): Out[] {
+function play<Input, Out>(
+  body: StreamMachine<string | Uint8Array, Input>,
+  translator: StreamMachine<Input, Out>,
+  reads: Reads,
+  end: StreamEnd | undefined,
+  repairs: Repairs,
+): Played<Out> {
+  const machine = connect(body, translator);
   const out: Out[] = [];
   for (const read of reads) machine.push(read, out);
-  machine.end(end, out);
-  return out;
+  machine.end(end ?? "eof", out);
+  return { out, repairs };
 }
 
 function counter(): (prefix: string) => string {
