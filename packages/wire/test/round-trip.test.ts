@@ -21,6 +21,7 @@ import { expect, test } from "vitest";
 import { responsesRequestFaults } from "../check/responses-rules.ts";
 import { upstreamRules } from "../check/upstream-rules.ts";
 import { chunk, usageChunk } from "./chat-stream.ts";
+import { history as anyHistory, send, words } from "./histories.ts";
 import { runs } from "./runs.ts";
 
 /* What goes through both wires comes back as it was. */
@@ -30,12 +31,14 @@ const counter = () => {
   return (prefix: string) => `${prefix}_${String((count += 1)).padStart(6, "0")}`;
 };
 
-const words = fc
+const someText = fc
   .string({ minLength: 1 })
   .filter((text) => text.trim() !== "" && !text.includes("<"));
+/** Words that nothing takes for markup or for blanks around it. */
+const sayable = someText.map((text) => `a${text}`);
 const reply = fc.record({
-  reasoning: fc.option(words, { nil: "" }),
-  text: fc.option(words, { nil: "" }),
+  reasoning: fc.option(someText, { nil: "" }),
+  text: fc.option(someText, { nil: "" }),
   calls: fc.array(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 1 })), { maxLength: 3 }),
   cut: fc.boolean(),
 });
@@ -183,14 +186,14 @@ test("a whole reply: Responses, Chat, Responses", () => {
 const history = fc
   .array(
     fc.record({
-      said: words,
-      answer: fc.option(words, { nil: undefined }),
-      reasoning: fc.option(words, { nil: undefined }),
+      said: someText,
+      answer: fc.option(someText, { nil: undefined }),
+      reasoning: fc.option(someText, { nil: undefined }),
       calls: fc.array(
         fc.record({
           custom: fc.boolean(),
           args: fc.dictionary(fc.string(), fc.string()),
-          result: words,
+          result: someText,
         }),
         { maxLength: 3 },
       ),
@@ -263,3 +266,79 @@ test("a legal Chat history is a legal Responses request, and comes back with eve
     runs(300),
   );
 });
+
+test("any Responses history, through Chat and back, is a legal request and loses no word", () => {
+  fc.assert(
+    fc.property(anyHistory, (input) => {
+      const chat = send(input, native);
+      const { body } = responsesRequest({ ...chat, store: true });
+      expect(responsesRequestFaults(body)).toEqual([]);
+      expect(words(body.input)).toEqual(words(chat.messages));
+    }),
+    runs(400),
+  );
+});
+
+test("the reasoning of the current turn comes back from the other wire", () => {
+  const input = [
+    { role: "user", content: "go" },
+    { type: "reasoning", summary: [{ type: "summary_text", text: "I must look." }] },
+    { type: "function_call", call_id: "call_1", name: "f", arguments: "{}" },
+    { type: "function_call_output", call_id: "call_1", output: "ok" },
+  ];
+  const { body } = responsesRequest({ ...send(input, native), store: true });
+  expect(body.input).toEqual([{ type: "message", ...input[0] }, ...input.slice(1)]);
+});
+
+/** Responses of any items in any order, as one wire has them and the other does not. */
+const outputItem = fc.oneof(
+  sayable.map((text) => ({ type: "message", content: [{ type: "output_text", text }] })),
+  sayable.map((text) => ({ type: "reasoning", summary: [{ type: "summary_text", text }] })),
+  fc.dictionary(fc.string(), fc.string(), { minKeys: 1 }).map((args) => ({
+    type: "function_call",
+    name: "weather",
+    arguments: JSON.stringify(args),
+  })),
+  sayable.map((input) => ({ type: "custom_tool_call", name: "patch", input })),
+);
+
+test("responses of any items keep text, reasoning, calls and usage: Responses, Chat, Responses", () => {
+  fc.assert(
+    fc.property(fc.array(outputItem, { maxLength: 6 }), (items) => {
+      const output = items.map((item, nth) => ({
+        id: `i_${nth}`,
+        call_id: `call_abc${nth}`,
+        ...item,
+      }));
+      const usage = { input_tokens: 11, output_tokens: 7, total_tokens: 18 };
+      const first = { id: "resp_1", status: "completed", output, usage } as unknown as JsonObject;
+      const options = { newId: counter(), createdAt: 1 };
+      const chat = chatOfResponse(first, options);
+      if (!chat.ok) throw new Error(chat.error.message);
+      const completion = chat.completion as unknown as JsonObject;
+      const { response } = responseOfChat(completion, { ...options, responseId: "resp_2" });
+      expect(saidBy(response.output)).toEqual(saidBy(output));
+      expect(response.usage).toMatchObject(usage);
+    }),
+    runs(300),
+  );
+});
+
+/** What items say, kind by kind: the order between kinds has no place in a Chat message. */
+function saidBy(output: readonly object[]): unknown {
+  const of = (type: string) => (output as JsonObject[]).filter((item) => item["type"] === type);
+  const texts = (list: unknown) => (list as { text: string }[]).map(({ text }) => text).join("");
+  return {
+    text: of("message")
+      .map((item) => texts(item["content"]))
+      .join(""),
+    reasoning: of("reasoning")
+      .map((item) => texts(item["summary"]))
+      .join(""),
+    calls: [...of("function_call"), ...of("custom_tool_call")]
+      .map(({ call_id, name, arguments: args, input }) =>
+        JSON.stringify([call_id, name, args ?? input]),
+      )
+      .toSorted(),
+  };
+}
