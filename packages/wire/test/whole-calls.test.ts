@@ -260,3 +260,10 @@ function thrownBy(work: () => unknown): WireError {
   }
   throw new Error("nothing was thrown");
 }
+
+test("where no call is whole the finish does not promise one", () => {
+  const cut = chunk(call({ index: 0, id: "call_123", name: "get_weather", args: '{"ci' }));
+  const passed = [...wholeToolCalls([cut, chunk({}, "stop")])];
+  const finishes = passed.flatMap(({ choices = [] }) => choices[0]?.finish_reason ?? []);
+  expect(finishes).toEqual(["length"]);
+});

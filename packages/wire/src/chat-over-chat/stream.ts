@@ -4,6 +4,7 @@ import { ChoiceReader, type Piece, type ReplyOptions } from "../chat-upstream/ch
 import { choicesOf, errorIn, type IndexedChoice } from "../chat-upstream/choices.ts";
 import type { ChatInput } from "../chat-upstream/chunk-reader.ts";
 import { failureOfEnd } from "../chat-upstream/ending.ts";
+import type { Finish } from "../mapping/finish.ts";
 import { chatError, upstreamFailure, type UpstreamFailure } from "../mapping/upstream-error.ts";
 import { chatUsage, usageIn } from "../mapping/usage.ts";
 import { genericProfile, type ReplyFlags } from "../profiles.ts";
@@ -199,7 +200,7 @@ export class ChatOverChat implements StreamMachine<ChatInput, ChatOutput> {
     out: ChatOutput[],
   ): UpstreamFailure | undefined {
     const { reader, finishChoice } = passing;
-    const finish = reader.end(this.#pieces);
+    const finish = this.#finishWithCalls(reader.end(this.#pieces));
     const held = this.#mendedDelta({ index }, passing);
     empty(this.#pieces);
     // What was held back goes out on its own, so that the last chunk of a choice only says how it ended.
@@ -213,6 +214,14 @@ export class ChatOverChat implements StreamMachine<ChatInput, ChatOutput> {
     const last = { ...withoutMoved(finishChoice ?? {}), index, delta, finish_reason: finish.kind };
     out.push(this.#withEnvelope(passing.finishChunk ?? {}, [last]));
     return undefined;
+  }
+
+  /** Where only whole calls are handed out and there is none, `tool_calls` would make a client wait for nothing. */
+  #finishWithCalls(finish: Finish): Finish {
+    if (this.#options.toolCalls !== "whole" || finish.kind !== "tool_calls") return finish;
+    if (this.#pieces.some((piece) => piece.type === "call.closed" && piece.whole)) return finish;
+    this.repairs.add("finish_corrected", "tool_calls, and no whole call");
+    return { kind: "length" };
   }
 
   #allFinished(): boolean {
