@@ -309,8 +309,11 @@ function launch(tree: string, args: string[], options: Options = {}): Promise<En
   return start(tree, args, options).ended;
 }
 
+let disguises = 0;
+
 function start(tree: string, args: string[], options: Options = {}) {
-  const disguise = join(tree, "disguise.cjs");
+  // One file each: a launcher that starts at the same time must not read a half-written one.
+  const disguise = join(tree, `disguise-${(disguises += 1)}.cjs`);
   const pretended = {
     ...(options.old && { version: "v20.0.0" }),
     ...(options.platform && { platform: options.platform }),
