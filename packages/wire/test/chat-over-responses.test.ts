@@ -485,6 +485,36 @@ test("deltas of an item that nothing announced are not said again by the termina
   expect(deltas(out).slice(1, 3)).toEqual([{ content: "Hi" }, { content: "!" }]);
 });
 
+test.each([
+  { name: "call", id: "fc_1", type: "function_call", call_id: "call_abc", arguments: "{}" },
+  { id: "msg_1", type: "message", content: [{ type: "output_text", text: "Hi" }] },
+])("a $type whose events the upstream repeats comes once", (item) => {
+  const told = [
+    { type: "response.output_item.added", output_index: 0, item: { id: item.id, type: item.type } },
+    { type: "response.output_item.done", output_index: 0, item },
+  ];
+  expect(deltas(translate([created, ...told, ...told, completed([item])]))).toEqual(
+    deltas(translate([created, ...told, completed([item])])),
+  );
+});
+
+test("an index that is used again, for an item of another id, is another item", () => {
+  const told = (id: string, text: string) => {
+    const item = { id, type: "message", content: [{ type: "output_text", text }] };
+    return [
+      { type: "response.output_item.added", output_index: 0, item: { id, type: "message" } },
+      { type: "response.output_item.done", output_index: 0, item },
+    ];
+  };
+  const out = translate([
+    created,
+    ...told("msg_1", "One. "),
+    ...told("msg_2", "Two."),
+    completed(),
+  ]);
+  expect(deltas(out).slice(1, 3)).toEqual([{ content: "One. " }, { content: "Two." }]);
+});
+
 test("a call that the upstream itself calls incomplete is counted as not whole", () => {
   const item = {
     type: "function_call",

@@ -78,11 +78,6 @@ export class ChoiceReader {
     return this.#finish !== undefined;
   }
 
-  /** `extra_content` of the calls that have opened, by call id. */
-  get callExtras(): Readonly<Record<string, JsonObject>> {
-    return this.#calls.extras;
-  }
-
   /** Signatures and encrypted reasoning, those of calls included, that came since they were last taken. */
   peekCarry(): ReasoningCarry | undefined {
     const carry: ReasoningCarry = { ...this.#reasoning.peekCarry() };

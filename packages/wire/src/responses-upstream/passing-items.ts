@@ -29,8 +29,11 @@ export class PassingItems {
     if (!Number.isInteger(index) && id === undefined) return this.#last ?? this.add();
     const key = Number.isInteger(index) ? (index as number) : `id ${id ?? ""}`;
     const known = this.#items.get(key);
-    // An index that is used again, for an item of another id, once the first is done, is another item.
-    const again = known?.done === true && event["type"] === "response.output_item.added";
+    // An index that is used again, once the first item is done, is another item, unless it names the same id.
+    const again =
+      known?.done === true &&
+      event["type"] === "response.output_item.added" &&
+      (id === undefined || id !== known.id);
     if (known !== undefined && !again) return known;
     return this.add(key);
   }
