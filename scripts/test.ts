@@ -27,7 +27,7 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
 
 // Two lanes fill two cores: vitest takes about as long as everything else together.
 await Promise.all([
-  step("tests", vitest),
+  step("tests", () => vitest()),
   (async () => {
     await step("format", () => check("oxfmt", "--check"));
     await step("lint", () => check("oxlint"));
@@ -35,6 +35,10 @@ await Promise.all([
     await step("unused", () => check("knip"));
   })(),
 ]);
+
+// Real clients start processes of their own and fill both cores. The first run fetches them, with their types.
+await step("clients", () => vitest("--config", "vitest.clients.config.ts", "--project", "clients"));
+await step("typed", () => check("tsc", "-p", "packages/gateway/clients"));
 
 // Recordings of real providers belong to others and are not in the repository.
 if (!existsSync(join(import.meta.dirname, "..", "..", "shared")))
@@ -59,10 +63,10 @@ async function check(tool: string, ...args: string[]): Promise<Outcome> {
   return { passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1, note: "", output };
 }
 
-async function vitest(): Promise<Outcome> {
+async function vitest(...options: string[]): Promise<Outcome> {
   const file = join(import.meta.dirname, "..", "artifacts", `vitest-${process.pid}.json`);
   const args = ["run", "--reporter=default", "--reporter=json", `--outputFile.json=${file}`];
-  const { code, output } = await launch("vitest", ...args);
+  const { code, output } = await launch("vitest", ...args, ...options);
   const report = await readFile(file, "utf8").catch(() => undefined);
   await rm(file, { force: true });
   return countTests(report, code, output);

@@ -1,8 +1,20 @@
 import { isDeepStrictEqual } from "node:util";
+import type { ChatOutput, ResponseEvent, ResponsesInput } from "@deltawire/wire";
 import { chatSequenceFaults } from "./chat-sequence.ts";
-import { byteByByte, cutAt, playToChat, playToResponses } from "./play.ts";
+import {
+  byteByByte,
+  cutAt,
+  playResponsesToChat,
+  playResponsesToResponses,
+  playToChat,
+  playToResponses,
+} from "./play.ts";
 import { responseSequenceFaults } from "./response-sequence.ts";
-import { responsesRecordingFaults } from "./responses-recording.ts";
+import {
+  responsesEntryFaults,
+  responsesFailureIn,
+  responsesToldFaults,
+} from "./responses-recording.ts";
 import { saidOnChat, saidOnResponses, type Said, type SaidCall } from "./said.ts";
 
 /** An entry of a recordings folder's `index.json`, as far as the outcome depends on it. */
@@ -63,64 +75,90 @@ const requiredFields = ["text", "reasoning", "tool_calls", "finish_reason", "usa
 
 /** Plays one recording in every way and answers what came out wrong, in words. */
 export function recordingFaults(entry: RecordingEntry, bytes: Uint8Array): string[] {
-  if (typeof entry.expected !== "object") return ["expected: missing"];
-  if (entry.kind === "responses-stream") return responsesRecordingFaults(entry.expected, bytes);
-  const unknown = Object.keys(entry.expected).filter((field) => !knownFields.has(field));
-  if (unknown.length > 0) return [`expected.${unknown.join(", expected.")}: unknown to this check`];
-  const missing = requiredFields.filter((field) => !(field in entry.expected));
-  if (missing.length > 0) return [`expected.${missing.join(", expected.")}: missing`];
-  const recorded = entry.expected as unknown as Recorded;
-  switch (entry.kind) {
-    case "chat-stream": {
-      const body = withSentinel(entry, bytes);
-      const plays: [string, Uint8Array[]][] = [
-        ["at once", [body]],
-        ["byte by byte", byteByByte(body)],
-      ];
-      if (entry.net_chunks !== undefined)
-        plays.push(["as it was read", cutAt(body, entry.net_chunks)]);
-      return playedFaults(entry, recorded, plays, "stream");
-    }
-    case "chat-json":
-      return playedFaults(entry, recorded, [["whole", [bytes]]], "whole");
-    default:
-      return [`kind ${entry.kind}: unknown to this check`];
-  }
-}
-
-function playedFaults(
-  entry: RecordingEntry,
-  recorded: Recorded,
-  plays: [string, Uint8Array[]][],
-  expect: "stream" | "whole",
-): string[] {
+  const oddities = entryFaults(entry);
+  if (oddities.length > 0) return oddities;
+  const body = withSentinel(entry, bytes);
+  const plays: [string, Uint8Array[]][] =
+    entry.kind === "chat-json"
+      ? [["whole", [bytes]]]
+      : [
+          ["at once", [body]],
+          ["byte by byte", byteByByte(body)],
+        ];
+  if (entry.net_chunks !== undefined) plays.push(["as it was read", cutAt(body, entry.net_chunks)]);
   const faults: string[] = [];
-  const add = (where: string, found: string[]) => {
-    for (const fault of found) faults.push(`${where}: ${fault}`);
-  };
-  const ends = entry.done_sent !== false || !hasNoSentinel(entry);
   let first: unknown;
   for (const [how, reads] of plays) {
-    const responses = playToResponses(reads, { expect });
-    add(`Responses, ${how}`, [
-      ...responseSequenceFaults(responses.out),
-      ...differences(expectation(recorded, ends), saidOnResponses(responses.out)),
-    ]);
-    const chat = playToChat(reads, { expect });
-    add(`Chat, ${how}`, chatSequenceFaults(chat.out));
-    for (const choice of recorded.choices ?? [{ ...recorded, index: 0 }]) {
-      const sent = { ...choice, usage: recorded.usage };
-      const expected = expectation(sent, ends);
-      add(
-        `Chat, ${how}, choice ${choice.index}`,
-        differences(expected, saidOnChat(chat.out, choice.index)),
-      );
-    }
-    const all = { responses: responses.out, chat: chat.out };
-    if (first === undefined) first = all;
-    else if (!isDeepStrictEqual(first, all)) add(how, ["other events than at once"]);
+    const told = toldByLibrary(entry, reads);
+    faults.push(...toldFaults(entry, told).map((fault) => `${how}: ${fault}`));
+    if (first === undefined) first = told;
+    else if (!isDeepStrictEqual(first, told)) faults.push(`${how}: other events than at once`);
   }
   return faults;
+}
+
+/** What came out of a recording: the events that a client of each wire got. */
+export interface Told {
+  responses: readonly (ResponseEvent | ResponsesInput)[];
+  chat: readonly ChatOutput[];
+}
+
+/** Whether this check knows what an entry of the index means. */
+export function entryFaults({ kind, expected }: RecordingEntry): string[] {
+  if (typeof expected !== "object") return ["expected: missing"];
+  if (kind === "responses-stream") return responsesEntryFaults(expected);
+  if (kind !== "chat-stream" && kind !== "chat-json")
+    return [`kind ${kind}: unknown to this check`];
+  const unknown = Object.keys(expected).filter((field) => !knownFields.has(field));
+  if (unknown.length > 0) return [`expected.${unknown.join(", expected.")}: unknown to this check`];
+  const missing = requiredFields.filter((field) => !(field in expected));
+  return missing.length > 0 ? [`expected.${missing.join(", expected.")}: missing`] : [];
+}
+
+/** What is wrong with what came out, on the wires of which there is anything. */
+export function toldFaults(entry: RecordingEntry, { responses, chat }: Partial<Told>): string[] {
+  if (entry.kind === "responses-stream") {
+    const passed = responses as readonly ResponsesInput[] | undefined;
+    return responsesToldFaults(entry.expected, passed, chat);
+  }
+  const recorded = entry.expected as unknown as Recorded;
+  const ends = entry.done_sent !== false || !hasNoSentinel(entry);
+  const faults: string[] = [];
+  const add = (where: string, found: string[]): void =>
+    void faults.push(...found.map((fault) => `${where}: ${fault}`));
+  if (responses !== undefined) {
+    const events = responses as readonly ResponseEvent[];
+    add("Responses", responseSequenceFaults(events));
+    add("Responses", differences(expectation(recorded, ends), saidOnResponses(events)));
+  }
+  if (chat === undefined) return faults;
+  add("Chat", chatSequenceFaults(chat));
+  for (const choice of recorded.choices ?? [{ ...recorded, index: 0 }]) {
+    const sent = { ...choice, usage: recorded.usage };
+    const said = saidOnChat(chat, choice.index);
+    add(`Chat, choice ${choice.index}`, differences(expectation(sent, ends), said));
+  }
+  return faults;
+}
+
+/** What a client has to hear of the failure that a recording ends in; undefined if it ends well. */
+export function failureIn(entry: RecordingEntry): string | undefined {
+  if (entry.kind === "responses-stream") return responsesFailureIn(entry.expected);
+  const ends = entry.done_sent !== false || !hasNoSentinel(entry);
+  return expectation(entry.expected as unknown as Recorded, ends).error;
+}
+
+function toldByLibrary({ kind }: RecordingEntry, reads: Uint8Array[]): Told {
+  if (kind === "responses-stream")
+    return {
+      responses: playResponsesToResponses(reads).out,
+      chat: playResponsesToChat(reads).out,
+    };
+  const expect = kind === "chat-json" ? "whole" : "stream";
+  return {
+    responses: playToResponses(reads, { expect }).out,
+    chat: playToChat(reads, { expect }).out,
+  };
 }
 
 function hasNoSentinel(entry: RecordingEntry): boolean {
@@ -128,8 +166,9 @@ function hasNoSentinel(entry: RecordingEntry): boolean {
 }
 
 /** Where the recorder lost the sentinel, it is put back (the folder's README). */
-function withSentinel(entry: RecordingEntry, bytes: Uint8Array): Uint8Array {
-  if (entry.done_sent !== false || hasNoSentinel(entry)) return bytes;
+export function withSentinel(entry: RecordingEntry, bytes: Uint8Array): Uint8Array {
+  if (entry.kind !== "chat-stream" || entry.done_sent !== false || hasNoSentinel(entry))
+    return bytes;
   return new Uint8Array([...bytes, ...new TextEncoder().encode("\n\ndata: [DONE]\n\n")]);
 }
 

@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
-import type { JsonObject, ResponsesInput } from "@deltawire/wire";
+import type { ChatOutput, JsonObject, ResponsesInput } from "@deltawire/wire";
 import { chatSequenceFaults } from "./chat-sequence.ts";
-import { byteByByte, playResponsesToChat, playResponsesToResponses } from "./play.ts";
 import { saidOnChat } from "./said.ts";
 
 /** What the index says of a Responses upstream's stream. */
@@ -38,33 +37,32 @@ const knownFields = new Set([
   "text_from_deltas",
 ]);
 
-/** Plays the recording of a Responses upstream to both kinds of client, and answers what came out wrong, in words. */
-export function responsesRecordingFaults(
-  expected: Record<string, unknown>,
-  bytes: Uint8Array,
-): string[] {
+/** Whether this check knows what an entry of the index means. */
+export function responsesEntryFaults(expected: Record<string, unknown>): string[] {
   const unknown = Object.keys(expected).filter((field) => !knownFields.has(field));
-  if (unknown.length > 0) return [`expected.${unknown.join(", expected.")}: unknown to this check`];
+  return unknown.length > 0
+    ? [`expected.${unknown.join(", expected.")}: unknown to this check`]
+    : [];
+}
+
+/** What is wrong with what came of a Responses upstream's recording, in words. */
+export function responsesToldFaults(
+  expected: Record<string, unknown>,
+  responses: readonly ResponsesInput[] | undefined,
+  chat: readonly ChatOutput[] | undefined,
+): string[] {
   const recorded = expected as unknown as RecordedResponse;
-  const faults: string[] = [];
-  let first: unknown;
-  for (const [how, reads] of [
-    ["at once", [bytes]],
-    ["byte by byte", byteByByte(bytes)],
-  ] as const) {
-    const chat = playResponsesToChat(reads).out;
-    const responses = playResponsesToResponses(reads).out;
-    const found = [
-      ...chatSequenceFaults(chat),
-      ...chatFaults(recorded, saidOnChat(chat, 0)),
-      ...responsesFaults(recorded, responses),
-    ];
-    faults.push(...found.map((fault) => `${how}: ${fault}`));
-    const all = { chat, responses };
-    if (first === undefined) first = all;
-    else if (!isDeepStrictEqual(first, all)) faults.push(`${how}: other events than at once`);
-  }
-  return faults;
+  return [
+    ...(chat === undefined ? [] : chatSequenceFaults(chat)),
+    ...(chat === undefined ? [] : chatFaults(recorded, saidOnChat(chat, 0))),
+    ...(responses === undefined ? [] : responsesFaults(recorded, responses)),
+  ];
+}
+
+/** What a client has to hear of the failure that it ends in; undefined if it ends well. */
+export function responsesFailureIn(expected: Record<string, unknown>): string | undefined {
+  const { status, errors = [] } = expected as unknown as RecordedResponse;
+  return status === "failed" ? errors.map(messageOf).join("") : undefined;
 }
 
 function chatFaults(recorded: RecordedResponse, said: ReturnType<typeof saidOnChat>): string[] {

@@ -80,10 +80,13 @@ function saidIn(response: ResponseObject): Said {
           } else if (part.type === "refusal") said.refusal += part.refusal;
           else said.transcript += part.transcript;
         break;
-      case "reasoning":
-        order += "r";
-        for (const part of [...item.summary, ...(item.content ?? [])]) said.reasoning += part.text;
+      case "reasoning": {
+        const words = [...item.summary, ...(item.content ?? [])].map(({ text }) => text).join("");
+        // One that only carries an envelope says nothing.
+        if (words !== "" || !item.encrypted_content) order += "r";
+        said.reasoning += words;
         break;
+      }
       case "function_call":
       case "custom_tool_call":
         order += "c";

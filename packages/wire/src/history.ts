@@ -11,6 +11,8 @@ export interface MendHistoryOptions {
   refused?: boolean;
   /** Sealed reasoning goes too: the upstream has said that it cannot open it. */
   dropSealed?: boolean;
+  /** Whether a seal is not the upstream's: then its reasoning goes too. */
+  isForeignSeal?: (encrypted: string) => boolean;
   repairs: Repairs;
 }
 
@@ -25,14 +27,16 @@ export interface MendHistoryOptions {
  * another id; reasoning that nothing follows goes too.
  */
 export function mendHistory(input: readonly InputItem[], options: MendHistoryOptions): InputItem[] {
-  const { stored, refused = false, dropSealed = false, repairs } = options;
+  const { stored, refused = false, repairs } = options;
   const turn = currentTurn(input);
   const mended: InputItem[] = [];
   /** Whether the reasoning of the reply that goes on has been kept; undefined where there was none. */
   let kept: boolean | undefined;
   input.forEach((item, at) => {
     if (item.type === "reasoning") {
-      const usable = isSealed(item) ? !dropSealed : stored && !refused && at > turn;
+      const sealed = nonEmptyString(item.encrypted_content);
+      const usable =
+        sealed === undefined ? stored && !refused && at > turn : canOpen(sealed, options);
       kept = usable && leadsToOutput(input, at);
       if (kept) mended.push(item);
       else repairs.add("reasoning_dropped", nonEmptyString(item.id) ?? "");
@@ -71,8 +75,8 @@ function currentTurn(input: readonly InputItem[]): number {
   return input.findLastIndex((item) => "role" in item && item["role"] === "user");
 }
 
-function isSealed(item: JsonObject): boolean {
-  return nonEmptyString(item["encrypted_content"]) !== undefined;
+function canOpen(sealed: string, { dropSealed, isForeignSeal }: MendHistoryOptions): boolean {
+  return dropSealed !== true && isForeignSeal?.(sealed) !== true;
 }
 
 /** Reasoning belongs to the output behind it, perhaps behind further reasoning. */

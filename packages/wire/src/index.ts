@@ -1,7 +1,8 @@
-export { connect, type StreamEnd, type StreamMachine } from "./machine.ts";
+export { connect, type ClientTranslator, type StreamEnd, type StreamMachine } from "./machine.ts";
 export { WireError, type WireErrorCode } from "./error.ts";
 export type { JsonObject, JsonValue } from "./json.ts";
 export { Repairs, type Repair, type RepairCode } from "./repairs.ts";
+export { chatError, upstreamFailure, type UpstreamFailure } from "./mapping/upstream-error.ts";
 export {
   SseDecoder,
   type SseDecoderOptions,
@@ -17,7 +18,11 @@ export { ResponsesOverChat, type ResponsesOverChatOptions } from "./responses-ov
 export { responseOfChat } from "./responses-over-chat/response.ts";
 export { ChatOverChat, type ChatOverChatOptions } from "./chat-over-chat/stream.ts";
 export { chatOfChat } from "./chat-over-chat/response.ts";
-export { mendedChatRequest, type MendedChatRequest } from "./chat-over-chat/request.ts";
+export {
+  mendedChatRequest,
+  type MendedChatRequest,
+  type MendedChatRequestOptions,
+} from "./chat-over-chat/request.ts";
 export { ResponsesBody, type ResponsesInput } from "./responses-upstream/body.ts";
 export { ChatOverResponses, type ChatOverResponsesOptions } from "./chat-over-responses/stream.ts";
 export { chatOfResponse } from "./chat-over-responses/response.ts";
@@ -31,6 +36,12 @@ export {
   type ResponsesOverResponsesOptions,
 } from "./responses-over-responses/stream.ts";
 export { responseOfResponse } from "./responses-over-responses/response.ts";
+export {
+  mendedResponsesRequest,
+  type MendedResponsesRequest,
+  type MendedResponsesRequestOptions,
+} from "./responses-over-responses/request.ts";
+export type { ResponsesFlags } from "./responses-upstream/request-flags.ts";
 export { mendHistory, refusesHistory, type MendHistoryOptions } from "./history.ts";
 export { collectChat, collectResponse, type CollectedChat } from "./collect.ts";
 export {
@@ -51,6 +62,7 @@ export { isComplete, mergeDelta, type GrowingToolCall } from "./tools/merge-delt
 export { toolSchemas } from "./tools/definitions.ts";
 export { noTools, type DeclaredTool, type OwnFormKind, type ToolBridge } from "./tools/bridge.ts";
 export type { ReasoningCarry, Seal, Unseal } from "./mapping/carry.ts";
+export { estimateRequestTokens, estimateTokens } from "./mapping/estimate-tokens.ts";
 export type {
   ChatChunk,
   ChatChunkChoice,

@@ -1,3 +1,6 @@
+import type { Repairs } from "./repairs.ts";
+import type { ResponseUsage } from "./shapes/responses-reply.ts";
+
 /** How a stream came to its end, as told by whoever held the connection. */
 export type StreamEnd = "eof" | "grace" | "idle_timeout" | "transport_error" | "aborted";
 
@@ -9,6 +12,23 @@ export type StreamEnd = "eof" | "grace" | "idle_timeout" | "transport_error" | "
 export interface StreamMachine<In, Out> {
   push(input: In, out: Out[]): void;
   end(how: StreamEnd, out: Out[]): void;
+}
+
+/**
+ * A machine whose output a client reads. `begin` and `keepAlive` are for an upstream that is silent: what can be said
+ * before its first event, and between two. Chat has no chunk for either, so the translators for Chat clients leave both
+ * out; there a comment (`sseKeepAlive`) does.
+ */
+export interface ClientTranslator<In, Out> extends StreamMachine<In, Out> {
+  readonly repairs: Repairs;
+  /** What the reply cost, as the upstream told it or, with `estimated`, as we guess; null while nobody has said. */
+  readonly usage: ResponseUsage | null;
+  /** True when only usage and the sentinel can still come: after this, wait a second at the most. */
+  readonly awaitsEnd?: boolean;
+  /** Tells that the reply has begun, unless it has; what the upstream says of its beginning is then not repeated. */
+  begin?(out: Out[]): void;
+  /** A sign of life that changes nothing; begins the reply if need be. Codex counts events, not comments. */
+  keepAlive?(out: Out[]): void;
 }
 
 /** Two machines as one: what the first puts out goes into the second. */

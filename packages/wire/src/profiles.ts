@@ -19,6 +19,8 @@ export interface Profile {
   readonly laterSystem: "keep" | "hoist" | "user";
   /** Whether the user may speak directly after a result. Mistral refuses it: the assistant gets a word between. */
   readonly userAfterTool: boolean;
+  /** Whether one role may speak twice in a row. Templates of Mistral and Gemma refuse it: the two become one message. */
+  readonly sameRoleTwice: boolean;
 
   // Contents
 
@@ -50,8 +52,18 @@ export interface Profile {
   readonly callIds: "verbatim" | "nine-alphanumerics" | "functions-name-index";
   /** Custom (free-form) tools as they are, or as functions with one string. Only OpenAI knows them. */
   readonly customTools: "native" | "function";
-  /** `moonshot`: no `type` beside `anyOf`, nothing beside `$ref`, a type for every property (Kimi gateways). */
-  readonly schemaFlavour: "json-schema" | "moonshot";
+  /**
+   * `moonshot`: no `type` beside `anyOf`, nothing beside `$ref`, a type for every property (Kimi gateways). `gemini`:
+   * the few keywords that Google's Schema has, references written out.
+   */
+  readonly schemaFlavour: "json-schema" | "moonshot" | "gemini";
+  /** Whether `strict` is passed on, of tools and of response_format. Cerebras and routers refuse it. */
+  readonly strictSchemas: boolean;
+  /**
+   * Whether calls may stand in a history when no tool is offered, as in a request to summarise it. Claude on Bedrock and
+   * behind LiteLLM refuses that: then calls and results are told in words.
+   */
+  readonly callsWithoutTools: boolean;
   /**
    * What tool_choice may be: anything; no named tool (LM Studio, llama.cpp), so that it alone is offered; not forced
    * (DeepSeek V4, Qwen3 and Kimi while they think); nothing but auto (Z.ai). What cannot be asked is said in words.
@@ -128,6 +140,7 @@ export const genericProfile: Profile = {
   developerRole: "system",
   laterSystem: "keep",
   userAfterTool: true,
+  sameRoleTwice: true,
   emptyContent: "null",
   toolResultMedia: "user-message",
   reasoningField: "none",
@@ -136,6 +149,8 @@ export const genericProfile: Profile = {
   callIds: "verbatim",
   customTools: "function",
   schemaFlavour: "json-schema",
+  strictSchemas: true,
+  callsWithoutTools: true,
   toolChoice: "any",
   responseFormat: "any",
   alwaysStream: false,

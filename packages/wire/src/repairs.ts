@@ -9,6 +9,7 @@ export type RepairCode =
   // envelope
   | "envelope_completed"
   | "usage_moved"
+  | "usage_estimated"
   | "data_after_end"
   | "deltas_differ"
   | "event_dropped"
@@ -76,8 +77,11 @@ const detailLength = 200;
 export class Repairs {
   readonly list: Repair[] = [];
   readonly counts = new Map<RepairCode, number>();
+  /** How many there were of all codes. */
+  total = 0;
 
   add(code: RepairCode, detail: string, choice = 0): void {
+    this.total += 1;
     this.counts.set(code, (this.counts.get(code) ?? 0) + 1);
     if (this.list.length < listed)
       this.list.push({ code, choice, detail: detail.slice(0, detailLength) });

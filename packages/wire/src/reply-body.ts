@@ -1,6 +1,7 @@
 import { WireError } from "./error.ts";
 import { isObject, parseJson, type JsonObject } from "./json.ts";
 import { empty, type StreamEnd, type StreamMachine } from "./machine.ts";
+import { RelayedBytes } from "./relayed-bytes.ts";
 import type { Repairs } from "./repairs.ts";
 import { SseDecoder, type SseEvent, type Utf8Decoder } from "./sse/decoder.ts";
 
@@ -12,11 +13,14 @@ export interface ReplyBodyOptions {
   expect?: "stream" | "whole";
   /** How many characters one event, or a whole reply, may have; past it `push` throws, and nothing more is read. */
   maxLength?: number;
+  /** Whether bytes that need no mending are to be had as they came: see `relayed`. */
+  relay?: boolean;
 }
 
 /** How one wire reads its events, and a reply that came whole. */
 export interface ReplyReader<Input> {
-  event(event: SseEvent, out: Input[]): void;
+  /** Answers whether what it put out says the same as the event, to every client that could read the event. */
+  event(event: SseEvent, out: Input[]): boolean;
   whole(reply: JsonObject, out: Input[]): void;
   /** A body that is no reply at all: a proxy's page, half a JSON object. */
   error(error: { message: string }, out: Input[]): void;
@@ -24,6 +28,7 @@ export interface ReplyReader<Input> {
   end?(out: Input[]): void;
 }
 
+const lastAscii = 0x7f;
 const defaultMaxLength = 32 * 1024 * 1024;
 
 /** How much of a body that cannot be read is quoted. */
@@ -45,16 +50,31 @@ export class ReplyBody<Input> implements StreamMachine<string | Uint8Array, Inpu
   readonly #reader: ReplyReader<Input>;
   readonly #events: SseEvent[] = [];
   #state: State = { reading: "blanks" };
+  readonly #relayed: RelayedBytes | undefined;
 
   constructor(options: ReplyBodyOptions, reader: ReplyReader<Input>) {
     this.#options = options;
     this.#reader = reader;
+    if (options.relay === true) this.#relayed = new RelayedBytes();
+  }
+
+  /**
+   * The bytes that say what came out of the last push, where `relay` was asked for: they may go to a client of the same
+   * wire in its place, if the translator put out the very same objects. Never with lines that a client must not get,
+   * such as `id:`, and never with events that were mended or dropped.
+   */
+  get relayed(): Uint8Array | undefined {
+    return this.#relayed?.events;
   }
 
   push(chunk: string | Uint8Array, out: Input[]): void {
     if (this.#state.reading === "events") {
-      this.#state.decoder.push(chunk, this.#events);
-      return this.#readEvents(out);
+      const { decoder } = this.#state;
+      const { otherLines } = decoder;
+      decoder.push(chunk, this.#events);
+      const same = this.#readEvents(out);
+      this.#relayed?.push(chunk, same && decoder.otherLines === otherLines);
+      return;
     }
     if (this.#state.reading === "nothing") return;
     const text = typeof chunk === "string" ? chunk : this.#decode(chunk);
@@ -71,7 +91,10 @@ export class ReplyBody<Input> implements StreamMachine<string | Uint8Array, Inpu
     this.#state = { reading: "events", decoder, opening: first.slice(0, quotedLength) };
     // `utf8` may hold half a character by now; as it goes on with the same one, nothing is lost.
     decoder.push(text, this.#events);
-    this.#readEvents(out);
+    const same = this.#readEvents(out);
+    // Blanks, a byte order mark, half a character: what the first text has lost, the bytes still have.
+    const untouched = first === text && typeof chunk !== "string" && (chunk[0] ?? 0) <= lastAscii;
+    this.#relayed?.push(chunk, same && untouched && decoder.otherLines === 0);
   }
 
   end(how: StreamEnd, out: Input[]): void {
@@ -101,14 +124,17 @@ export class ReplyBody<Input> implements StreamMachine<string | Uint8Array, Inpu
     return utf8.decode(bytes, { stream: true });
   }
 
-  #readEvents(out: Input[]): void {
-    if (this.#events.length === 0) return;
+  /** Answers whether what came out says the same as what went in. */
+  #readEvents(out: Input[]): boolean {
+    if (this.#events.length === 0) return true;
     if (this.#state.reading === "events") this.#state.opening = undefined;
+    let same = true;
     for (const event of this.#events) {
       if (!event.terminated) this.#options.repairs.add("last_event_unterminated", event.data);
-      this.#reader.event(event, out);
+      if (!this.#reader.event(event, out)) same = false;
     }
     empty(this.#events);
+    return same;
   }
 
   #keepJson(text: string): void {

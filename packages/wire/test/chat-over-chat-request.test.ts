@@ -47,7 +47,7 @@ test("a request with nothing to mend stays as it is, fields that we do not know 
   };
   const { body, repairs, toolNames, toolSchemas, usedCallIds, includeUsage } =
     mendedChatRequest(request);
-  expect(body).toEqual(request);
+  expect(body).toEqual({ ...request, stream_options: { include_usage: true } });
   expect(repairs.list).toEqual([]);
   expect([...toolNames]).toEqual(["f"]);
   expect([...toolSchemas]).toEqual([["f", { type: "object" }]]);

@@ -96,6 +96,27 @@ test("calls open once with id, type and name, at dense indexes; deltas stay delt
   ]);
 });
 
+test("calls come one after the other: what is held back of one, or comes in turns, holds up the next", () => {
+  const fragments = [
+    { index: 0, id: "call_aaa", name: "get_weather", args: '{"ci' },
+    { index: 1, id: "call_bbb", name: "get_weather", args: '{"city":' },
+    { index: 0, args: 'ty":"Paris"' },
+    { index: 1, args: '"Rome"}' },
+    { index: 0, args: "}" },
+  ];
+  const { out } = repair([...fragments.map((each) => chunk(call(each))), finish("tool_calls")]);
+  const told = out.flatMap((each) =>
+    each === "[DONE]"
+      ? []
+      : (each.choices ?? []).flatMap(({ delta }) => (delta as ChatDelta).tool_calls ?? []),
+  );
+  expect(told.map(({ index }) => index)).toEqual([0, 0, 0, 1]);
+  const said = ["", ""];
+  for (const { index, function: called } of told)
+    if (typeof called?.arguments === "string") said[index ?? 0] += called.arguments;
+  expect(said).toEqual(['{"city":"Paris"}', '{"city":"Rome"}']);
+});
+
 test("think tags go where Chat clients look for reasoning", () => {
   const { out } = repair([
     chunk({ content: "<think>hm</th" }),

@@ -3,6 +3,7 @@ import {
   ChatOverResponses,
   collectChat,
   responsesRequest,
+  type ChatDelta,
   type ChatOutput,
   type ResponsesInput,
   type StreamEnd,
@@ -513,6 +514,59 @@ test("an index that is used again, for an item of another id, is another item", 
     completed(),
   ]);
   expect(deltas(out).slice(1, 3)).toEqual([{ content: "One. " }, { content: "Two." }]);
+});
+
+test("calls under one index whose events mingle are told apart by their ids", () => {
+  const item = (id: string, args: string) => ({
+    type: "function_call",
+    id,
+    call_id: `call_${id}`,
+    name: "f",
+    arguments: args,
+  });
+  const both = (event: (id: string) => object) => [event("first"), event("second")];
+  const out = translate([
+    created,
+    ...both((id) => ({
+      type: "response.output_item.added",
+      output_index: 0,
+      item: item(id, ""),
+    })),
+    ...both((id) => ({
+      type: "response.function_call_arguments.delta",
+      output_index: 0,
+      item_id: id,
+      delta: JSON.stringify({ id }),
+    })),
+    ...both((id) => ({
+      type: "response.output_item.done",
+      output_index: 0,
+      item: item(id, JSON.stringify({ id })),
+    })),
+    completed(),
+  ]);
+  const calls = deltas(out).flatMap((delta) =>
+    ((delta as ChatDelta).tool_calls ?? []).map(({ index, function: called }) => [
+      index,
+      called?.arguments,
+    ]),
+  );
+  expect(calls.filter(([, args]) => args !== "")).toEqual([
+    [0, '{"id":"first"}'],
+    [1, '{"id":"second"}'],
+  ]);
+});
+
+test("items that are only done, without index and id, are all said", () => {
+  const done = (item: object) => ({ type: "response.output_item.done", item });
+  const out = translate([
+    created,
+    done({ type: "message", content: [{ type: "output_text", text: "I look." }] }),
+    done({ type: "function_call", call_id: "call_abc", name: "f", arguments: "{}" }),
+    completed(),
+  ]);
+  expect(deltas(out)).toContainEqual({ content: "I look." });
+  expect(JSON.stringify(out)).toContain("call_abc");
 });
 
 test("a call that the upstream itself calls incomplete is counted as not whole", () => {

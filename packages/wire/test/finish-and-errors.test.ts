@@ -1,4 +1,10 @@
-import { ChatBody, Repairs, type ChatInput, type JsonObject } from "@deltawire/wire";
+import {
+  ChatBody,
+  Repairs,
+  upstreamFailure,
+  type ChatInput,
+  type JsonObject,
+} from "@deltawire/wire";
 import { expect, test } from "vitest";
 import { body, call, chunk, usageChunk } from "./chat-stream.ts";
 import { choicesIn, detailsOf, toChat, toResponses } from "./reply-translations.ts";
@@ -170,3 +176,16 @@ test.each([[{}], [{ cost: 0 }], [{ prompt_tokens: "11" }], [null]])(
     });
   },
 );
+
+test("what a refused request's words happen to quote does not make the server a busy one", () => {
+  const message = "no such model; there are: clean, overloaded, rate limit";
+  expect(upstreamFailure({ status: 404, code: "model_not_found", message }).code).toBe(
+    "model_not_found",
+  );
+  expect(upstreamFailure({ message: "the server is overloaded" }).code).toBe(
+    "server_is_overloaded",
+  );
+  expect(upstreamFailure({ status: 500, message: "rate limit reached" }).code).toBe(
+    "rate_limit_exceeded",
+  );
+});

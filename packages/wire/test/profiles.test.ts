@@ -304,6 +304,7 @@ const flagValues: { [F in ChoiceFlag]: Record<`${Profile[F]}`, true> } = {
   developerRole: { developer: true, system: true },
   laterSystem: { keep: true, hoist: true, user: true },
   userAfterTool: { true: true, false: true },
+  sameRoleTwice: { true: true, false: true },
   emptyContent: { null: true, empty: true, omit: true },
   toolResultMedia: { parts: true, "user-message": true },
   reasoningField: {
@@ -317,7 +318,9 @@ const flagValues: { [F in ChoiceFlag]: Record<`${Profile[F]}`, true> } = {
   reasoningRequired: { true: true, false: true },
   callIds: { verbatim: true, "nine-alphanumerics": true, "functions-name-index": true },
   customTools: { native: true, function: true },
-  schemaFlavour: { "json-schema": true, moonshot: true },
+  schemaFlavour: { "json-schema": true, moonshot: true, gemini: true },
+  strictSchemas: { true: true, false: true },
+  callsWithoutTools: { true: true, false: true },
   toolChoice: { any: true, strings: true, unforced: true, auto: true },
   responseFormat: {
     any: true,

@@ -97,6 +97,8 @@ const cases: Record<RepairCode, () => Repairs> = {
 
   envelope_completed: () => forChat({ ...hi, object: "" }, stop, "[DONE]"),
   usage_moved: () => forChat({ ...hi, usage }, stop, "[DONE]"),
+  usage_estimated: () =>
+    toResponses([hi, stop, "[DONE]"], { estimateInputTokens: () => 7 }).repairs,
   data_after_end: () => forResponses(hi, stop, "[DONE]", chunk({ content: "more" })),
   deltas_differ: () =>
     ofEvents(
@@ -228,6 +230,7 @@ const words: Record<RepairCode, string> = {
   last_event_unterminated: "[DONE]",
   envelope_completed: "id chatcmpl-1",
   usage_moved: JSON.stringify(usage),
+  usage_estimated: "7 in, 1 out",
   data_after_end: "more",
   deltas_differ: "Goodbye",
   event_dropped: "keepalive",

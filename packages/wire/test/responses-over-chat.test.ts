@@ -479,6 +479,37 @@ test.each([
   expect(machine.repairs.counts.get("call_withheld")).toBe(1);
 });
 
+test.each([
+  ["of which nobody knows the tool", "get_weather", ['{"city":', '"Paris"}'], "local_shell"],
+  ["of a custom tool, with half its input", "apply_patch", ['{"input":"*** Beg'], undefined],
+  ["of a tool with a form of its own, without what it needs", "shell", ["{}"], undefined],
+])(
+  "for clients that never look at a status, a call %s is never done",
+  (_what, name, [first, ...rest], other) => {
+    const { output, machine } = translate(
+      [
+        chunk(call({ index: 0, id: "call_abc", name, args: first })),
+        ...rest.map((args) => chunk(call({ index: 0, name: other ?? null, args }))),
+        chunk({}, "tool_calls"),
+      ],
+      { cutCalls: "withheld" },
+    );
+    expect(output).toEqual([]);
+    expect(machine.repairs.counts.get("call_withheld")).toBe(1);
+  },
+);
+
+test("a function's arguments that are no JSON are shown to such a client too: it tells the model", () => {
+  const { output } = translate(
+    [
+      chunk(call({ index: 0, id: "call_abc", name: "get_weather", args: '{"city":' })),
+      chunk({}, "tool_calls"),
+    ],
+    { cutCalls: "withheld" },
+  );
+  expect(output).toMatchObject([{ status: "incomplete", arguments: '{"city":' }]);
+});
+
 /** A seal that can be looked into. */
 const seal = (carry: ReasoningCarry) => JSON.stringify(carry);
 

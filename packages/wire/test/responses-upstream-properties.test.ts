@@ -1,4 +1,12 @@
-import { collectChat, WireError, type JsonObject } from "@deltawire/wire";
+import {
+  collectChat,
+  Repairs,
+  ResponsesBody,
+  ResponsesOverResponses,
+  WireError,
+  type JsonObject,
+  type ResponsesInput,
+} from "@deltawire/wire";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { chatSequenceFaults } from "../check/chat-sequence.ts";
@@ -93,6 +101,38 @@ test("any events are passed on numbered, with one terminal event, the last, whos
       expect(outcome(() => passedFaults(playResponsesToResponses([text]).out))).toEqual([]);
     }),
     runs(1500),
+  );
+});
+
+test("where cut calls are withheld, none that is incomplete is ever done, whatever is said in between", () => {
+  fc.assert(
+    fc.property(body, fc.array(fc.nat(12)), (text, pauses) => {
+      const repairs = new Repairs();
+      const reader = new ResponsesBody({ repairs });
+      const options = {
+        responseId: "resp_1",
+        createdAt: 1,
+        cutCalls: "withheld" as const,
+        repairs,
+      };
+      const machine = new ResponsesOverResponses(options);
+      const [inputs, out]: [ResponsesInput[], ResponsesInput[]] = [[], []];
+      reader.push(text, inputs);
+      reader.end("eof", inputs);
+      inputs.forEach((input, nth) => {
+        if (pauses.includes(nth)) machine.keepAlive(out);
+        machine.push(input, out);
+      });
+      machine.begin(out);
+      machine.end("eof", out);
+      const done = out.filter(({ type }) => type === "response.output_item.done");
+      const calls = done.filter(({ item: told }) => String(Object(told).type).endsWith("_call"));
+      expect(calls.filter(({ item: told }) => Object(told).status === "incomplete")).toEqual([]);
+      expect(Object(out.at(-1)?.["response"]).output).toHaveLength(done.length);
+      expect(out.map((event) => event["sequence_number"])).toEqual(out.map((_, nth) => nth));
+      expect(out.filter(({ type }) => type === "response.created")).toHaveLength(1);
+    }),
+    runs(800),
   );
 });
 

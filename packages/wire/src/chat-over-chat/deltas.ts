@@ -1,5 +1,5 @@
 import type { Piece } from "../chat-upstream/choice.ts";
-import { isObject, nonEmptyString, type JsonObject } from "../json.ts";
+import { isObject, nonEmptyString, parseJson, type JsonObject } from "../json.ts";
 import { reasoningFields } from "../mapping/reasoning.ts";
 import type { ChatChunkChoice, ChatDelta, ChatToolCallDelta } from "../shapes/chat-reply.ts";
 import type { AssembledCall } from "../tools/assembler.ts";
@@ -45,6 +45,12 @@ export function mendedDelta(
   return mended;
 }
 
+/** The first delta of a choice says who speaks: the official SDK refuses a choice that never does. */
+export function begunDelta({ begun }: { begun: boolean }, delta: ChatDelta): ChatDelta {
+  if (begun || nonEmptyString(delta.role) !== undefined) return delta;
+  return { ...delta, role: "assistant" };
+}
+
 export function isEmptyDelta(delta: ChatDelta): boolean {
   for (const field in delta) {
     const value = delta[field];
@@ -55,18 +61,61 @@ export function isEmptyDelta(delta: ChatDelta): boolean {
   return true;
 }
 
-/** Calls as the deltas they come in. */
+type CallPiece = Piece & { type: "call.opened" | "call.arguments" | "call.fields" };
+
+/**
+ * Calls as the deltas they come in, one call after the other: OpenAI's SDK takes a call for ended when the next one
+ * begins, and would parse what is still held back of it, or comes in turns. So the next one waits.
+ */
 export class CallDeltas {
+  #speaking: { call: AssembledCall; said: string } | undefined;
+  #waiting: CallPiece[] = [];
+
   read(pieces: readonly Piece[]): SaidCalls | undefined {
-    let calls: ChatToolCallDelta[] | undefined;
+    const calls: ChatToolCallDelta[] = [];
     for (const piece of pieces)
-      if (
-        piece.type === "call.opened" ||
-        piece.type === "call.arguments" ||
-        piece.type === "call.fields"
-      )
-        addCallDelta((calls ??= []), piece);
-    return calls === undefined ? undefined : { tool_calls: calls };
+      switch (piece.type) {
+        case "call.opened":
+        case "call.arguments":
+        case "call.fields":
+          this.#take(piece, calls);
+          break;
+        case "call.closed":
+          if (piece.call === this.#speaking?.call) this.#next(calls);
+          break;
+        default:
+      }
+    return calls.length === 0 ? undefined : { tool_calls: calls };
+  }
+
+  #take(piece: CallPiece, calls: ChatToolCallDelta[]): void {
+    const { call } = piece;
+    if (piece.type === "call.opened" && !this.#isSpeaking()) this.#speaking = { call, said: "" };
+    const speaking = this.#speaking;
+    // What comes late for a call that has had its turn goes on as it is.
+    const waits = piece.type === "call.opened" || this.#waiting.some((each) => each.call === call);
+    if (speaking !== undefined && speaking.call !== call && waits) {
+      this.#waiting.push(piece);
+      return;
+    }
+    addCallDelta(calls, piece);
+    if (speaking?.call !== call || piece.type !== "call.arguments") return;
+    speaking.said += piece.delta;
+    if (this.#waiting.length > 0 && !this.#isSpeaking()) this.#next(calls);
+  }
+
+  /** Whether a call has begun and its arguments are not whole. What is no JSON cannot be waited for. */
+  #isSpeaking(): boolean {
+    if (this.#speaking === undefined || this.#speaking.call.kind === "custom") return false;
+    const { said } = this.#speaking;
+    return !said.trimEnd().endsWith("}") || parseJson(said) === undefined;
+  }
+
+  #next(calls: ChatToolCallDelta[]): void {
+    this.#speaking = undefined;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const piece of waiting) this.#take(piece, calls);
   }
 }
 

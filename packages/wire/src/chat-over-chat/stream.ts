@@ -1,16 +1,21 @@
 import { isObject, nonEmptyString, type JsonObject } from "../json.ts";
-import { empty, type StreamEnd, type StreamMachine } from "../machine.ts";
+import { empty, type ClientTranslator, type StreamEnd } from "../machine.ts";
 import { ChoiceReader, type Piece, type ReplyOptions } from "../chat-upstream/choice.ts";
 import { choicesOf, errorIn, type IndexedChoice } from "../chat-upstream/choices.ts";
 import type { ChatInput } from "../chat-upstream/chunk-reader.ts";
 import { failureOfEnd } from "../chat-upstream/ending.ts";
 import type { Finish } from "../mapping/finish.ts";
 import { chatError, upstreamFailure, type UpstreamFailure } from "../mapping/upstream-error.ts";
-import { chatUsage, usageIn } from "../mapping/usage.ts";
+import { chatUsage, estimatedChatUsage, responseUsage, usageIn } from "../mapping/usage.ts";
+import { UsageEstimate } from "../mapping/usage-estimate.ts";
 import { genericProfile, type ReplyFlags } from "../profiles.ts";
 import { Repairs } from "../repairs.ts";
 import type { ChatChunk, ChatChunkChoice, ChatDelta, ChatOutput } from "../shapes/chat-reply.ts";
-import { CallDeltas, isEmptyDelta, mendedDelta, WholeCalls } from "./deltas.ts";
+import type { ResponseUsage } from "../shapes/responses-reply.ts";
+import type { ToolBridge } from "../tools/bridge.ts";
+import { DeclaredCalls } from "./declared-calls.ts";
+import { begunDelta, CallDeltas, isEmptyDelta, mendedDelta, WholeCalls } from "./deltas.ts";
+import { hasMoreThanUsage, withoutMoved, withoutUsage } from "./envelope.ts";
 
 export interface ChatOverChatOptions {
   /** An id for the reply or for a call, where the upstream sends none: `newId("chatcmpl")`, `newId("call")`. */
@@ -21,12 +26,16 @@ export interface ChatOverChatOptions {
   model?: string;
   /** Names of the tools that were offered. */
   toolNames?: ReadonlySet<string>;
+  /** How their calls are told to the client, where they were offered under other names or in another form. */
+  tools?: ToolBridge;
   /** Their parameters, by name: some models write calls whose values have no type of their own. */
   toolSchemas?: ReadonlyMap<string, JsonObject>;
   /** Call ids of the history, which no new call may have again. */
   usedCallIds?: ReadonlySet<string>;
   /** Whether the client asked for usage (`stream_options.include_usage`). */
   includeUsage?: boolean;
+  /** The tokens of the request, for an upstream that does not tell what the reply cost (`estimateRequestTokens`). */
+  estimateInputTokens?: () => number;
   /**
    * Calls as the deltas they came in, or `whole`: each in one piece before the finish, in `delta.tool_calls` if it may
    * run and in `delta.incomplete_tool_calls` if not.
@@ -43,6 +52,7 @@ const earlyKept = 8;
 /** One choice on its way through, with the chunk that told of its finish. */
 interface PassingChoice {
   reader: ChoiceReader;
+  declared: DeclaredCalls | undefined;
   calls: CallDeltas | WholeCalls;
   /** Whether a delta has gone out; the first says who speaks. */
   begun: boolean;
@@ -54,7 +64,7 @@ interface PassingChoice {
  * A Chat client on a Chat upstream: the same chunks, repaired. Deltas stay deltas and fields we do not know pass; ids,
  * call indexes, the finish and the usage are put right. A chunk with nothing to mend goes out as it came in.
  */
-export class ChatOverChat implements StreamMachine<ChatInput, ChatOutput> {
+export class ChatOverChat implements ClientTranslator<ChatInput, ChatOutput> {
   readonly repairs: Repairs;
   readonly #options: ChatOverChatOptions;
   readonly #reply: ReplyOptions;
@@ -67,6 +77,7 @@ export class ChatOverChat implements StreamMachine<ChatInput, ChatOutput> {
   #created: number | undefined;
   #model: string | undefined;
   #lastChunk: ChatChunk | undefined;
+  readonly #estimate: UsageEstimate | undefined;
   #usage: JsonObject | undefined;
   #usageChunk: ChatChunk | undefined;
   #failure: UpstreamFailure | undefined;
@@ -75,6 +86,7 @@ export class ChatOverChat implements StreamMachine<ChatInput, ChatOutput> {
     this.#options = options;
     this.repairs = options.repairs ?? new Repairs();
     this.#model = options.model;
+    this.#estimate = UsageEstimate.of(options, this.repairs);
     this.#reply = {
       repairs: this.repairs,
       newId: options.newId,
@@ -88,6 +100,10 @@ export class ChatOverChat implements StreamMachine<ChatInput, ChatOutput> {
   /** True when only usage and the sentinel can still come: after this, wait a second at the most. */
   get awaitsEnd(): boolean {
     return !this.#ended && (this.#failure !== undefined || this.#allFinished());
+  }
+
+  get usage(): ResponseUsage | null {
+    return this.#usage === undefined ? null : responseUsage(this.#usage);
   }
 
   push(input: ChatInput, out: ChatOutput[]): void {
@@ -135,7 +151,7 @@ export class ChatOverChat implements StreamMachine<ChatInput, ChatOutput> {
   #passChoice(chunk: ChatChunk, choice: IndexedChoice): ChatChunkChoice | undefined {
     const passing = this.#choiceAt(choice.index);
     passing.reader.read(choice, this.#pieces);
-    const delta = begunDelta(passing, this.#mendedDelta(choice, passing));
+    const delta = begunDelta(passing, this.#mendedDelta(choice, passing, this.#said(passing)));
     empty(this.#pieces);
     const finishes =
       nonEmptyString(choice.finish_reason) !== undefined ||
@@ -155,16 +171,33 @@ export class ChatOverChat implements StreamMachine<ChatInput, ChatOutput> {
     return mended;
   }
 
-  #mendedDelta(choice: ChatChunkChoice, { calls }: PassingChoice): ChatDelta {
-    return mendedDelta(choice, this.#pieces, calls.read(this.#pieces));
+  /** What the choice has said just now, its calls as their tools were declared. */
+  #said({ declared }: PassingChoice): readonly Piece[] {
+    this.#estimate?.addPieces(this.#pieces);
+    return declared === undefined ? this.#pieces : declared.read(this.#pieces);
+  }
+
+  #mendedDelta(
+    choice: ChatChunkChoice,
+    { calls }: PassingChoice,
+    said: readonly Piece[],
+  ): ChatDelta {
+    return mendedDelta(choice, said, calls.read(said));
   }
 
   #choiceAt(index: number): PassingChoice {
     let passing = this.#choices.get(index);
     if (passing === undefined) {
       const reader = new ChoiceReader(index, this.#reply);
-      const calls = this.#options.toolCalls === "whole" ? new WholeCalls() : new CallDeltas();
-      passing = { reader, calls, begun: false, finishChunk: undefined, finishChoice: undefined };
+      const { tools, toolCalls } = this.#options;
+      passing = {
+        reader,
+        declared: tools === undefined ? undefined : new DeclaredCalls(tools, this.repairs, index),
+        calls: toolCalls === "whole" ? new WholeCalls() : new CallDeltas(),
+        begun: false,
+        finishChunk: undefined,
+        finishChoice: undefined,
+      };
       this.#choices.set(index, passing);
     }
     return passing;
@@ -187,6 +220,8 @@ export class ChatOverChat implements StreamMachine<ChatInput, ChatOutput> {
       const own = this.#finishChoice(index, passing, out);
       failure ??= own;
     }
+    const estimated = failure === undefined ? this.#estimate?.unlessTold(this.#usage) : undefined;
+    if (estimated !== undefined) this.#usage = estimatedChatUsage(estimated);
     if (this.#usage !== undefined && this.#options.includeUsage !== false) {
       const chunk = this.#withEnvelope(withoutUsage(this.#usageChunk ?? {}), []);
       out.push({ ...chunk, usage: chatUsage(this.#usage) });
@@ -200,8 +235,10 @@ export class ChatOverChat implements StreamMachine<ChatInput, ChatOutput> {
     out: ChatOutput[],
   ): UpstreamFailure | undefined {
     const { reader, finishChoice } = passing;
-    const finish = this.#finishWithCalls(reader.end(this.#pieces));
-    const held = this.#mendedDelta({ index }, passing);
+    const ended = reader.end(this.#pieces);
+    const said = this.#said(passing);
+    const finish = this.#finishWithCalls(ended, said);
+    const held = this.#mendedDelta({ index }, passing, said);
     empty(this.#pieces);
     // What was held back goes out on its own, so that the last chunk of a choice only says how it ended.
     if (!isEmptyDelta(held)) {
@@ -217,9 +254,9 @@ export class ChatOverChat implements StreamMachine<ChatInput, ChatOutput> {
   }
 
   /** Where only whole calls are handed out and there is none, `tool_calls` would make a client wait for nothing. */
-  #finishWithCalls(finish: Finish): Finish {
+  #finishWithCalls(finish: Finish, said: readonly Piece[]): Finish {
     if (this.#options.toolCalls !== "whole" || finish.kind !== "tool_calls") return finish;
-    if (this.#pieces.some((piece) => piece.type === "call.closed" && piece.whole)) return finish;
+    if (said.some((piece) => piece.type === "call.closed" && piece.whole)) return finish;
     this.repairs.add("finish_corrected", "tool_calls, and no whole call");
     return { kind: "length" };
   }
@@ -277,31 +314,4 @@ export class ChatOverChat implements StreamMachine<ChatInput, ChatOutput> {
   #createdAt(): number {
     return this.#created ?? this.#options.createdAt;
   }
-}
-
-const ofEnvelopes =
-  /^(?:id|object|created|model|choices|usage|error|obfuscation|service_tier|system_fingerprint)$/;
-
-/** A chunk without choices may still say something that only this provider knows. */
-function hasMoreThanUsage(chunk: ChatChunk): boolean {
-  for (const field in chunk) if (!ofEnvelopes.test(field) && chunk[field] !== null) return true;
-  return false;
-}
-
-/** The first delta of a choice says who speaks: the official SDK refuses a choice that never does. */
-function begunDelta({ begun }: PassingChoice, delta: ChatDelta): ChatDelta {
-  if (begun || nonEmptyString(delta.role) !== undefined) return delta;
-  return { ...delta, role: "assistant" };
-}
-
-function withoutUsage(chunk: ChatChunk): ChatChunk {
-  if (!isObject(chunk.usage)) return chunk;
-  const { usage: _usage, ...rest } = chunk;
-  return rest;
-}
-
-/** Without what stands elsewhere: the finish and the usage at the end, the message so far in the deltas. */
-function withoutMoved(choice: ChatChunkChoice): ChatChunkChoice {
-  const { usage: _usage, finishReason: _finish, message: _soFar, ...rest } = choice;
-  return rest;
 }

@@ -1,5 +1,5 @@
 import { unreachable } from "../error.ts";
-import { nonEmptyString } from "../json.ts";
+import { isObject, nonEmptyString } from "../json.ts";
 import type { Repairs } from "../repairs.ts";
 import type {
   ChatAssistantMessage,
@@ -73,7 +73,9 @@ function assistantItems(message: ChatAssistantMessage, repairs: Repairs): InputI
 
 /** What the upstream sealed comes back as it was; plain words as a summary, which it may keep or drop. */
 function reasoningItems(message: ChatAssistantMessage, repairs: Repairs): InputItem[] {
-  const sealed = (message.reasoning_details ?? []).flatMap((detail): InputItem[] => {
+  const { reasoning_details: listed } = message;
+  const details = Array.isArray(listed) ? listed.filter(isObject) : [];
+  const sealed = details.flatMap((detail): InputItem[] => {
     const data = nonEmptyString(detail["data"]);
     if (detail["type"] !== "reasoning.encrypted" || data === undefined) return [];
     if (detail["format"] !== encryptedFormat) {

@@ -1,20 +1,21 @@
-import { isObject, nonEmptyString, type JsonObject, type JsonValue } from "../json.ts";
-import { legacyTools } from "../chat-over-chat/request.ts";
+import type { JsonObject, JsonValue } from "../json.ts";
 import { callsOf, orderedMessages, withoutLegacyCalls } from "../chat-upstream/ordered-messages.ts";
 import { mendHistory } from "../history.ts";
+import {
+  legacyChoice,
+  legacyTools,
+  responsesTool,
+  responsesToolChoice,
+} from "../mapping/chat-tools.ts";
 import { genericProfile } from "../profiles.ts";
 import { Repairs } from "../repairs.ts";
-import type {
-  ChatRequest,
-  ChatResponseFormat,
-  ChatTool,
-  ChatToolChoice,
-} from "../shapes/chat-request.ts";
+import { withKnownParameters, type ResponsesFlags } from "../responses-upstream/request-flags.ts";
+import type { ChatRequest, ChatResponseFormat } from "../shapes/chat-request.ts";
 import type { ResponsesRequest, Tool } from "../shapes/responses-request.ts";
 import { toolSchemas } from "../tools/definitions.ts";
 import { inputItems } from "./items.ts";
 
-export interface ResponsesRequestOptions {
+export interface ResponsesRequestOptions extends ResponsesFlags {
   /** The upstream's name of the model, where it differs from what the client asked for. */
   upstreamModel?: string;
   /** Whether to ask for a stream; otherwise what the client asked for. */
@@ -46,9 +47,11 @@ export function responsesRequest(
   const store = request.store ?? false;
   const called = withoutLegacyCalls(request.messages);
   const messages = orderedMessages(called, genericProfile, repairs);
-  const input = mendHistory(inputItems(messages, repairs), { stored: store, repairs });
+  const { refusedHistory: refused = false, dropSealed = false } = options;
+  const items = inputItems(messages, repairs);
+  const input = mendHistory(items, { stored: store, refused, dropSealed, repairs });
   const stream = options.stream ?? request.stream ?? false;
-  const asked = toolChoice(request.tool_choice ?? legacyChoice(request));
+  const asked = responsesToolChoice(request.tool_choice ?? legacyChoice(request));
   const choice = tools.length > 0 ? asked : undefined;
   if (choice !== asked && asked !== "auto" && asked !== "none")
     repairs.add("parameter_dropped", "tool_choice: no tool that could be called");
@@ -69,7 +72,7 @@ export function responsesRequest(
     ...(stream ? { stream } : {}),
   };
   return {
-    body,
+    body: withKnownParameters(body, options, repairs),
     toolNames: new Set(tools.flatMap(nameOf)),
     toolSchemas: toolSchemas(offered),
     usedCallIds: new Set(messages.flatMap((message) => callsOf(message).map(({ id }) => id))),
@@ -121,66 +124,6 @@ function passedOn(request: ChatRequest, repairs: Repairs): JsonObject {
     else repairs.add("parameter_dropped", name); // stop, seed, penalties, …: this wire cannot say them
   }
   return passed;
-}
-
-function responsesTool(tool: ChatTool): Tool {
-  if (tool.type === "custom") {
-    const { name, description, format } = tool.custom;
-    const grammar = isObject(format?.["grammar"])
-      ? { type: "grammar", ...format["grammar"] }
-      : format;
-    return {
-      type: "custom",
-      name,
-      ...(description === undefined ? {} : { description }),
-      ...(grammar === undefined ? {} : { format: grammar as JsonObject & { type: string } }),
-    };
-  }
-  const { name, description, parameters, strict, ...rest } = tool.function;
-  return {
-    ...rest,
-    type: "function",
-    name,
-    ...(description ? { description } : {}),
-    parameters: parameters ?? { type: "object", properties: {} },
-    // Chat's default is false, Responses' is true.
-    strict: strict ?? false,
-  };
-}
-
-function legacyChoice({ function_call: choice }: ChatRequest): ChatToolChoice | undefined {
-  if (choice === "auto" || choice === "none") return choice;
-  return isObject(choice)
-    ? { type: "function", function: { name: nonEmptyString(choice["name"]) ?? "" } }
-    : undefined;
-}
-
-function toolChoice(
-  choice: ChatToolChoice | undefined,
-): ResponsesRequest["tool_choice"] | undefined {
-  if (choice === undefined || typeof choice === "string") return choice;
-  switch (choice.type) {
-    case "function":
-      return { type: "function", name: choice.function.name };
-    case "custom":
-      return { type: "custom", name: choice.custom.name };
-    case "allowed_tools": {
-      const { mode, tools } = choice.allowed_tools;
-      return { type: "allowed_tools", mode, tools: tools.map(flatTool) };
-    }
-    default:
-      return choice;
-  }
-}
-
-/** `{type: "function", function: {name}}` as `{type: "function", name}`. */
-function flatTool(tool: JsonObject): JsonObject {
-  const { function: described, custom, ...rest } = tool;
-  return {
-    ...rest,
-    ...(isObject(described) ? described : {}),
-    ...(isObject(custom) ? custom : {}),
-  };
 }
 
 function textOptions(request: ChatRequest): ResponsesRequest["text"] | undefined {

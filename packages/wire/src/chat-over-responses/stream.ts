@@ -1,14 +1,16 @@
 import { failureOfEnd } from "../chat-upstream/ending.ts";
 import { unreachable } from "../error.ts";
 import { nonEmptyString, type JsonObject } from "../json.ts";
-import { empty, type StreamEnd, type StreamMachine } from "../machine.ts";
+import { empty, type ClientTranslator, type StreamEnd } from "../machine.ts";
 import { chatError } from "../mapping/upstream-error.ts";
-import { chatUsage } from "../mapping/usage.ts";
+import { chatUsage, estimatedChatUsage, responseUsage } from "../mapping/usage.ts";
+import { UsageEstimate } from "../mapping/usage-estimate.ts";
 import { genericProfile, type ReplyFlags } from "../profiles.ts";
 import { Repairs } from "../repairs.ts";
 import type { ResponsesInput } from "../responses-upstream/body.ts";
 import { ResponseReader, type ResponsePiece } from "../responses-upstream/reader.ts";
 import type { ChatChunk, ChatChunkChoice, ChatDelta, ChatOutput } from "../shapes/chat-reply.ts";
+import type { ResponseUsage } from "../shapes/responses-reply.ts";
 
 export interface ChatOverResponsesOptions {
   /** An id for the reply or for a call, where the upstream sends none: `newId("chatcmpl")`, `newId("call")`. */
@@ -25,18 +27,22 @@ export interface ChatOverResponsesOptions {
   toolSchemas?: ReadonlyMap<string, JsonObject>;
   /** Whether the client asked for usage (`stream_options.include_usage`). */
   includeUsage?: boolean;
+  /** The tokens of the request, for an upstream that does not tell what the reply cost (`estimateRequestTokens`). */
+  estimateInputTokens?: () => number;
   /** How the upstream's replies differ; of the flags only `leakedCalls` matters on this wire. */
   profile?: ReplyFlags;
   repairs?: Repairs;
 }
 
 /** A Chat client on a Responses upstream: events in, chunks out, one finish, one usage, the sentinel or an error. */
-export class ChatOverResponses implements StreamMachine<ResponsesInput, ChatOutput> {
+export class ChatOverResponses implements ClientTranslator<ResponsesInput, ChatOutput> {
   readonly repairs: Repairs;
   readonly #options: ChatOverResponsesOptions;
   readonly #reader: ResponseReader;
   readonly #pieces: ResponsePiece[] = [];
   #state: "new" | "streaming" | "ended" = "new";
+  readonly #estimate: UsageEstimate | undefined;
+  #usage: JsonObject | undefined;
   #id: string | undefined;
 
   constructor(options: ChatOverResponsesOptions) {
@@ -44,8 +50,13 @@ export class ChatOverResponses implements StreamMachine<ResponsesInput, ChatOutp
     const { toolNames = new Set(), toolSchemas = new Map(), usedCallIds = new Set() } = options;
     this.#options = options;
     this.repairs = repairs;
+    this.#estimate = UsageEstimate.of(options, repairs);
     const offered = { toolNames, toolSchemas, usedCallIds };
     this.#reader = new ResponseReader({ repairs, ...offered, newId, profile });
+  }
+
+  get usage(): ResponseUsage | null {
+    return this.#usage === undefined ? null : responseUsage(this.#usage);
   }
 
   push(event: ResponsesInput, out: ChatOutput[]): void {
@@ -67,6 +78,7 @@ export class ChatOverResponses implements StreamMachine<ResponsesInput, ChatOutp
 
   #translate(out: ChatOutput[]): void {
     if (this.#pieces.length === 0) return;
+    this.#estimate?.addPieces(this.#pieces);
     for (const piece of this.#pieces) {
       const delta = deltaOf(piece);
       if (delta === undefined) continue;
@@ -94,8 +106,12 @@ export class ChatOverResponses implements StreamMachine<ResponsesInput, ChatOutp
       out.push(this.#chunk([{ index: 0, delta: {}, finish_reason: finish.kind }]));
     }
     const { usage } = this.#reader;
-    if (usage !== undefined && this.#options.includeUsage !== false)
-      out.push({ ...this.#chunk([]), usage: usageForChat(usage) });
+    if (usage !== undefined) this.#usage = usageForChat(usage);
+    const estimated =
+      finish.kind === "failed" ? undefined : this.#estimate?.unlessTold(this.#usage);
+    if (estimated !== undefined) this.#usage = estimatedChatUsage(estimated);
+    if (this.#usage !== undefined && this.#options.includeUsage !== false)
+      out.push({ ...this.#chunk([]), usage: this.#usage });
     this.#state = "ended";
     out.push(finish.kind === "failed" ? { error: chatError(finish) } : "[DONE]");
   }

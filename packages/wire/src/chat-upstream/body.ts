@@ -6,15 +6,17 @@ import { ChunkReader, type ChatInput } from "./chunk-reader.ts";
 /** The body of a Chat upstream's reply. A whole reply comes out as one chunk and the sentinel. */
 export class ChatBody extends ReplyBody<ChatInput> {
   constructor(options: ReplyBodyOptions) {
-    const reader = new ChunkReader(options.repairs);
+    const { repairs } = options;
+    const reader = new ChunkReader(repairs);
     let read = 0;
     let unread: string | undefined;
     super(options, {
       event({ data, event }, out) {
+        const repaired = repairs.total;
         const input = reader.read(data);
         if (input === undefined) {
           if (!/^\s*(?::|$)/.test(data)) unread ??= data;
-          return;
+          return false;
         }
         // Nothing but words that are no chunk, and then the end: these words are the error.
         if (input === "[DONE]" && read === 0 && unread !== undefined)
@@ -24,6 +26,7 @@ export class ChatBody extends ReplyBody<ChatInput> {
         if (event === "error" && input !== "[DONE]" && input.error === undefined && !input.choices)
           out.push({ error: input as JsonObject });
         else out.push(input);
+        return repairs.total === repaired;
       },
       whole: (reply, out) => void out.push(...chunksOfWholeReply(reply), "[DONE]"),
       error: (error, out) => void out.push({ error }, "[DONE]"),

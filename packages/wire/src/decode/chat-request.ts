@@ -151,6 +151,10 @@ function readToolChoice(value: unknown, path: string): void {
   const type = choice["type"];
   if (type !== "function" && type !== "custom" && type !== "allowed_tools")
     refuse(at(path, "type"), "one of function, custom, allowed_tools", type);
-  const named = readObject(choice[type], at(path, type));
-  if (type !== "allowed_tools") readString(named["name"], at(at(path, type), "name"));
+  const place = at(path, type);
+  const named = readObject(choice[type], place);
+  if (type !== "allowed_tools") return readString(named["name"], at(place, "name"));
+  readArray(named["tools"], at(place, "tools")).forEach((entry, index) =>
+    readObject(entry, `${at(place, "tools")}[${index}]`, "a tool"),
+  );
 }

@@ -112,7 +112,7 @@ function isOpaque(detail: JsonObject): boolean {
   );
 }
 
-function reasoningText(value: unknown): string {
+export function reasoningText(value: unknown): string {
   if (typeof value === "string") return value;
   if (Array.isArray(value)) return value.map(detailText).join("");
   if (isObject(value))

@@ -9,8 +9,19 @@ export interface UpstreamFailure {
   provider?: unknown;
 }
 
+interface Meaning {
+  code: string;
+  status?: number;
+  /** In its code or type. */
+  word?: RegExp;
+  /** In its message. */
+  text?: RegExp;
+  /** Only busy servers say it: the words of a request's own fault may quote anything. */
+  busy?: true;
+}
+
 /** What the codes, types, statuses and words of providers amount to. The first row that fits wins. */
-const meanings: { code: string; status?: number; word?: RegExp; text?: RegExp }[] = [
+const meanings: Meaning[] = [
   {
     code: "context_length_exceeded",
     word: /context_(?:length|window)/,
@@ -22,8 +33,20 @@ const meanings: { code: string; status?: number; word?: RegExp; text?: RegExp }[
     word: /insufficient_(?:quota|balance)|billing/,
     text: /insufficient (?:quota|balance|credits)|exceeded your current quota/i,
   },
-  { code: "rate_limit_exceeded", status: 429, word: /rate_?limit/, text: /rate limit/i },
-  { code: "server_is_overloaded", status: 503, word: /overloaded/, text: /overloaded/i },
+  {
+    code: "rate_limit_exceeded",
+    status: 429,
+    word: /rate_?limit/,
+    text: /rate limit/i,
+    busy: true,
+  },
+  {
+    code: "server_is_overloaded",
+    status: 503,
+    word: /overloaded/,
+    text: /overloaded/i,
+    busy: true,
+  },
   { code: "invalid_prompt", word: /invalid_prompt/ },
 ];
 
@@ -34,11 +57,12 @@ export function upstreamFailure(error: unknown): UpstreamFailure {
   const status =
     numeric(fields["status_code"]) ?? numeric(fields["status"]) ?? numeric(fields["code"]);
   const word = `${nonEmptyString(fields["code"]) ?? ""} ${nonEmptyString(fields["type"]) ?? ""}`;
+  const isOwnFault = status !== undefined && status >= 400 && status < 429 && status !== 408;
   for (const meaning of meanings)
     if (
       (meaning.status !== undefined && meaning.status === status) ||
       meaning.word?.test(word) ||
-      meaning.text?.test(message)
+      (!(meaning.busy === true && isOwnFault) && meaning.text?.test(message))
     )
       return { code: meaning.code, message, provider: error };
   return { code: nonEmptyString(fields["code"]) ?? "upstream_error", message, provider: error };

@@ -24,6 +24,13 @@ function isCounted(usage: unknown): usage is JsonObject {
   );
 }
 
+/** Whether a usage tells anything: some servers send zeros where they do not count. */
+export function isToldUsage(usage: unknown): usage is JsonObject {
+  if (!isObject(usage)) return false;
+  const { input, output, total } = counts(usage);
+  return input > 0 || output > 0 || total > 0;
+}
+
 export function responseUsage(usage: JsonObject): ResponseUsage {
   const { input, output, total, cached, reasoning } = counts(usage);
   return {
@@ -32,6 +39,31 @@ export function responseUsage(usage: JsonObject): ResponseUsage {
     output_tokens: output,
     output_tokens_details: { reasoning_tokens: reasoning ?? 0 },
     total_tokens: total,
+    ...(usage["estimated"] === true ? { estimated: true } : {}),
+  };
+}
+
+/** Codex fails a stream whose usage is there and not whole; details may be missing, but not empty. */
+export function isWholeUsage(usage: JsonObject): boolean {
+  const { input_tokens_details: input, output_tokens_details: output } = usage;
+  return (
+    typeof usage["input_tokens"] === "number" &&
+    typeof usage["output_tokens"] === "number" &&
+    typeof usage["total_tokens"] === "number" &&
+    (!input || typeof asObject(input)["cached_tokens"] === "number") &&
+    (!output || typeof asObject(output)["reasoning_tokens"] === "number")
+  );
+}
+
+/** An estimate in the words of the other wire. */
+export function estimatedChatUsage(usage: ResponseUsage): JsonObject {
+  const { reasoning_tokens } = usage.output_tokens_details;
+  return {
+    prompt_tokens: usage.input_tokens,
+    completion_tokens: usage.output_tokens,
+    total_tokens: usage.total_tokens,
+    ...(reasoning_tokens > 0 ? { completion_tokens_details: { reasoning_tokens } } : {}),
+    estimated: true,
   };
 }
 

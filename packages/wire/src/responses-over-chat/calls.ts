@@ -66,55 +66,43 @@ export class Calls {
     const open = this.#open.get(closed.call);
     if (open === undefined) return;
     this.#open.delete(closed.call);
-    if (closed.cut && this.#options.cutCalls === "withheld")
-      return this.#options.repairs.add("call_withheld", closed.call.name);
-    const place = { item_id: open.itemId, output_index: open.index };
+    const { tool } = open;
+    const withholds = this.#options.cutCalls === "withheld";
+    if (withholds && closed.cut) return this.#withhold(closed);
     let { arguments: text, whole } = closed;
-    if (open.tool.kind === "function")
+    if (open.input !== undefined) {
+      const ended = open.input.finish(closed);
+      if (ended.unwrapped) this.#options.repairs.add("custom_input_unwrapped", closed.received);
+      this.#inputDelta(open, ended.rest, out);
+      ({ input: text, whole } = ended);
+    }
+    if (whole && isOwnForm(tool) && !isRunnable(tool.kind, text)) {
+      this.#options.repairs.add("arguments_not_whole", text);
+      whole = false;
+    }
+    if (withholds && !whole && couldRun(tool, text)) return this.#withhold(closed);
+    const place = { item_id: open.itemId, output_index: open.index };
+    if (tool.kind === "function")
       out.push({
         type: "response.function_call_arguments.done",
         ...this.#output.next(),
         ...place,
-        name: open.tool.name,
+        name: tool.name,
         arguments: text,
       });
-    else if (open.tool.kind === "custom") {
-      if (open.input !== undefined)
-        ({ text, whole } = this.#finalInput(open, open.input, closed, out));
+    else if (tool.kind === "custom")
       out.push({
         type: "response.custom_tool_call_input.done",
         ...this.#output.next(),
         ...place,
         input: text,
       });
-    }
-    const { tool } = open;
-    if (
-      whole &&
-      tool.kind !== "function" &&
-      tool.kind !== "custom" &&
-      !isRunnable(tool.kind, text)
-    ) {
-      this.#options.repairs.add("arguments_not_whole", text);
-      whole = false;
-    }
     const status = whole ? "completed" : "incomplete";
     this.#output.done(open.index, callItem(tool, open.itemId, closed.call, status, text), out);
   }
 
-  /** The input of a custom tool that was called as a function; a model may also send it bare. */
-  #finalInput(
-    open: OpenCall,
-    custom: CustomInput,
-    { arguments: text, whole, received, cut, finished, doubted }: Closed,
-    out: ResponseEvent[],
-  ): { text: string; whole: boolean } {
-    const bare = !whole && finished && !doubted && !received.trimStart().startsWith("{");
-    if (cut || (!whole && !bare)) return { text: custom.sent, whole: false };
-    const { input, unwrapped } = custom.close(text, whole, received);
-    if (unwrapped) this.#options.repairs.add("custom_input_unwrapped", received);
-    this.#inputDelta(open, input.slice(custom.sent.length), out);
-    return { text: input, whole: true };
+  #withhold({ call }: Closed): void {
+    this.#options.repairs.add("call_withheld", call.name);
   }
 
   #inputDelta(open: OpenCall, delta: string, out: ResponseEvent[]): void {
@@ -191,6 +179,15 @@ function shellAction(text: string): JsonObject {
   const action = objectOf(text);
   const { command } = action;
   return typeof command === "string" ? { ...action, command: ["bash", "-lc", command] } : action;
+}
+
+/** Arguments that are no JSON cannot be run; the client says so to the model, which then tries again. */
+function couldRun(tool: DeclaredTool, text: string): boolean {
+  return tool.kind !== "function" || parseJson(text) !== undefined;
+}
+
+function isOwnForm(tool: DeclaredTool): tool is DeclaredTool & { kind: OwnFormKind } {
+  return tool.kind !== "function" && tool.kind !== "custom";
 }
 
 /** Whether the arguments of a tool with a form of its own have what the form cannot be without. */

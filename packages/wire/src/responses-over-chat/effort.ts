@@ -7,7 +7,7 @@ const ladder = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 /** The effort in a word that the upstream knows: the nearest one, of two equally near ones the higher. */
 export function knownEffort(
   asked: string | undefined,
-  { efforts }: Profile,
+  { efforts }: Pick<Profile, "efforts">,
   repairs: Repairs,
 ): string | undefined {
   if (!asked || efforts === "any" || efforts.includes(asked)) return asked;

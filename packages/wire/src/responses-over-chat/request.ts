@@ -2,12 +2,7 @@ import { WireError } from "../error.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import { genericProfile, type Profile } from "../profiles.ts";
 import { Repairs } from "../repairs.ts";
-import type {
-  ChatMessage,
-  ChatRequest,
-  ChatResponseFormat,
-  ChatTool,
-} from "../shapes/chat-request.ts";
+import type { ChatMessage, ChatRequest } from "../shapes/chat-request.ts";
 import type { ResponsesRequest, TextFormat } from "../shapes/responses-request.ts";
 import type { ToolBridge } from "../tools/bridge.ts";
 import { declaredTools, offerTools } from "../tools/definitions.ts";
@@ -16,6 +11,8 @@ import { knownEffort } from "./effort.ts";
 import { inputEntries, type Entry } from "./entries.ts";
 import { chatMessages } from "./messages.ts";
 import type { ReasoningSources } from "./reasoning-replay.ts";
+import { strictOrder } from "../chat-upstream/strict-order.ts";
+import { responseFormat, takenFormats } from "../chat-upstream/response-format.ts";
 import { settleSystem } from "../chat-upstream/system.ts";
 import { chooseTools } from "./tool-choice.ts";
 
@@ -55,10 +52,11 @@ export function chatRequest(
   const settings = latestSettings(request);
   const effort = knownEffort(settings.effort, profile, repairs);
   const saysJson = (): boolean => /json/i.test(JSON.stringify([request.instructions, history]));
-  const format = responseFormat(settings.format, saysJson, formatsTaken(profile, tools), repairs);
+  const taken = takenFormats(profile, tools);
+  const format = responseFormat(settings.format, saysJson, taken, repairs);
   const hints = [hint, format.hint];
   const settled = settleSystem(request.instructions ?? "", history, hints, profile, repairs);
-  const messages = profile.userAfterTool ? settled : answerResults(settled, repairs);
+  const messages = strictOrder(settled, tools.length > 0, profile, repairs);
   if (messages.length === 0) refuseEmpty(repairs);
 
   const stream = profile.alwaysStream || (options.stream ?? request.stream ?? false);
@@ -138,71 +136,6 @@ function latestSettings(request: ResponsesRequest): {
     format = item.text?.format ?? format;
   }
   return { effort: request.reasoning?.effort ?? effort, format: request.text?.format ?? format };
-}
-
-type TakenFormats = Exclude<Profile["responseFormat"], "without-tools">;
-
-function formatsTaken(
-  { responseFormat: taken }: Profile,
-  tools: readonly ChatTool[],
-): TakenFormats {
-  if (taken !== "without-tools") return taken;
-  return tools.length > 0 ? "none" : "any";
-}
-
-function responseFormat(
-  format: TextFormat | undefined,
-  saysJson: () => boolean,
-  taken: TakenFormats,
-  repairs: Repairs,
-): { asked: ChatResponseFormat | undefined; hint: string } {
-  const takesObject = taken === "any" || taken === "json_object";
-  const takesSchema = taken === "any" || taken === "json_schema";
-  switch (format?.type) {
-    case undefined:
-    case "text":
-      return { asked: undefined, hint: "" };
-    case "json_object": {
-      // OpenAI and DeepSeek refuse json_object unless the word stands somewhere in the messages.
-      const hint = saysJson() ? "" : "Answer with a JSON object.";
-      if (takesObject) return { asked: { type: "json_object" }, hint };
-      if (takesSchema) {
-        repairs.add("parameter_changed", "text.format: json_object as a schema of any object");
-        const json_schema = { name: "answer", schema: { type: "object" } };
-        return { asked: { type: "json_schema", json_schema }, hint };
-      }
-      repairs.add("parameter_changed", "text.format: json_object said in words");
-      return { asked: undefined, hint: "Answer only with a JSON object." };
-    }
-    case "json_schema": {
-      const schema = format.schema ?? {};
-      if (!takesSchema) {
-        repairs.add("parameter_changed", "text.format: json_schema said in words");
-        const about = format.description ? ` (${format.description})` : "";
-        const text = `Answer only with a JSON object${about} that is valid against this JSON schema:\n${JSON.stringify(schema)}`;
-        return { asked: takesObject ? { type: "json_object" } : undefined, hint: text };
-      }
-      const json_schema = {
-        name: format.name ?? "answer",
-        ...(format.description ? { description: format.description } : {}),
-        schema,
-        ...(typeof format.strict === "boolean" ? { strict: format.strict } : {}),
-      };
-      return { asked: { type: "json_schema", json_schema }, hint: "" };
-    }
-    default:
-      repairs.add("parameter_dropped", `text.format: ${format?.type ?? ""}`);
-      return { asked: undefined, hint: "" };
-  }
-}
-
-/** Between a result and the user's next words the assistant says something, as if it had been asked to go on. */
-function answerResults(messages: readonly ChatMessage[], repairs: Repairs): ChatMessage[] {
-  return messages.flatMap((message, index) => {
-    if (message.role !== "user" || messages[index - 1]?.role !== "tool") return [message];
-    repairs.add("history_reordered", "a word of the assistant between a result and the user");
-    return [{ role: "assistant", content: "Noted." } as const, message];
-  });
 }
 
 function logprobs(request: ResponsesRequest): Partial<ChatRequest> {

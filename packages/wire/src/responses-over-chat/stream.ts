@@ -4,11 +4,12 @@ import type { ChatInput } from "../chat-upstream/chunk-reader.ts";
 import { failureOfEnd } from "../chat-upstream/ending.ts";
 import { unreachable } from "../error.ts";
 import type { JsonObject } from "../json.ts";
-import { empty, type StreamEnd, type StreamMachine } from "../machine.ts";
+import { empty, type ClientTranslator, type StreamEnd } from "../machine.ts";
 import type { ReasoningCarry, Seal } from "../mapping/carry.ts";
 import type { Finish } from "../mapping/finish.ts";
 import { upstreamFailure } from "../mapping/upstream-error.ts";
 import { responseUsage, usageIn } from "../mapping/usage.ts";
+import { UsageEstimate } from "../mapping/usage-estimate.ts";
 import { genericProfile, type ReplyFlags } from "../profiles.ts";
 import { Repairs } from "../repairs.ts";
 import type {
@@ -40,12 +41,15 @@ export interface ResponsesOverChatOptions {
   /** Decision 39: as summary events, which every client knows, or as raw text. */
   reasoning?: "summary" | "text";
   /**
-   * What becomes of a call when the reply is cut: an item that ends `incomplete`, or no `output_item.done` at all, for
-   * clients that run every call they see done and never look at its status. Codex is one.
+   * What becomes of a call that must not run, because the reply was cut or the call is not whole: an item that ends
+   * `incomplete`, or no `output_item.done` at all, for clients that run every call they see done and never look at its
+   * status. Codex is one.
    */
   cutCalls?: "incomplete" | "withheld";
   /** Packs what the upstream needs back into `encrypted_content`; without it that is lost. */
   seal?: Seal;
+  /** The tokens of the request, for an upstream that does not tell what the reply cost (`estimateRequestTokens`). */
+  estimateInputTokens?: () => number;
   /** How the upstream's replies differ; the generic profile where it is not given. */
   profile?: ReplyFlags;
   repairs?: Repairs;
@@ -55,7 +59,7 @@ export interface ResponsesOverChatOptions {
  * A Responses client on a Chat upstream: chunks in, the full event sequence of the Responses API out. Text and
  * reasoning stream at once; calls stream too, but are done only at the end, when it is known that they are whole.
  */
-export class ResponsesOverChat implements StreamMachine<ChatInput, ResponseEvent> {
+export class ResponsesOverChat implements ClientTranslator<ChatInput, ResponseEvent> {
   readonly repairs: Repairs;
   readonly #options: ResponsesOverChatOptions;
   readonly #choice: ChoiceReader;
@@ -63,8 +67,10 @@ export class ResponsesOverChat implements StreamMachine<ChatInput, ResponseEvent
   readonly #runs: Runs;
   readonly #calls: Calls;
   readonly #pieces: Piece[] = [];
-  #state: "new" | "streaming" | "ended" = "new";
+  /** `begun`: the client has heard of the response, the upstream has said nothing yet. */
+  #state: "new" | "begun" | "streaming" | "ended" = "new";
   #model: string | undefined;
+  readonly #estimate: UsageEstimate | undefined;
   #usage: ResponseUsage | null = null;
 
   constructor(options: ResponsesOverChatOptions) {
@@ -72,6 +78,7 @@ export class ResponsesOverChat implements StreamMachine<ChatInput, ResponseEvent
     this.#options = options;
     this.repairs = repairs;
     this.#model = options.model;
+    this.#estimate = UsageEstimate.of(options, repairs);
     this.#choice = new ChoiceReader(0, {
       repairs,
       newId,
@@ -95,6 +102,25 @@ export class ResponsesOverChat implements StreamMachine<ChatInput, ResponseEvent
     return this.#state === "streaming" && this.#choice.hasFinished;
   }
 
+  get usage(): ResponseUsage | null {
+    return this.#usage;
+  }
+
+  begin(out: ResponseEvent[]): void {
+    if (this.#state !== "new") return;
+    this.#state = "begun";
+    const response = this.#response("in_progress", []);
+    out.push({ type: "response.created", ...this.#output.next(), response });
+    out.push({ type: "response.in_progress", ...this.#output.next(), response });
+  }
+
+  keepAlive(out: ResponseEvent[]): void {
+    if (this.#state === "new") return this.begin(out);
+    if (this.#state === "ended") return;
+    const response = this.#response("in_progress", []);
+    out.push({ type: "response.in_progress", ...this.#output.next(), response });
+  }
+
   push(input: ChatInput, out: ResponseEvent[]): void {
     if (this.#state === "ended") {
       if (input !== "[DONE]") this.repairs.add("data_after_end", JSON.stringify(input));
@@ -104,7 +130,7 @@ export class ResponsesOverChat implements StreamMachine<ChatInput, ResponseEvent
       this.#choice.finishByRule();
       return this.#finish(out);
     }
-    if (this.#state === "new") this.#start(input.model, out);
+    if (this.#state !== "streaming") this.#start(input.model, out);
     for (const choice of choicesOf(input)) {
       if (choice.index !== 0) continue; // a Responses client knows of one choice only (decision 11)
       this.#choice.read(choice, this.#pieces);
@@ -126,6 +152,7 @@ export class ResponsesOverChat implements StreamMachine<ChatInput, ResponseEvent
 
   #translate(out: ResponseEvent[]): void {
     if (this.#pieces.length === 0) return;
+    this.#estimate?.addPieces(this.#pieces);
     for (const piece of this.#pieces) {
       switch (piece.type) {
         case "text":
@@ -168,21 +195,21 @@ export class ResponsesOverChat implements StreamMachine<ChatInput, ResponseEvent
   }
 
   #start(model: string | undefined, out: ResponseEvent[]): void {
-    this.#state = "streaming";
     this.#model ??= model;
-    const response = this.#response("in_progress", []);
-    out.push({ type: "response.created", ...this.#output.next(), response });
-    out.push({ type: "response.in_progress", ...this.#output.next(), response });
+    this.begin(out);
+    this.#state = "streaming";
   }
 
   #finish(out: ResponseEvent[]): void {
-    if (this.#state === "new") this.#start(undefined, out);
+    this.begin(out);
     const finish = this.#choice.end(this.#pieces);
     this.#translate(out);
     this.#carryLate(out);
     const cut = finish.kind !== "stop" && finish.kind !== "tool_calls";
     this.#runs.close(cut ? "incomplete" : "completed", out);
     this.#state = "ended";
+    if (finish.kind !== "failed")
+      this.#usage = this.#estimate?.unlessTold(this.#usage) ?? this.#usage;
     out.push(this.#terminal(finish));
   }
 

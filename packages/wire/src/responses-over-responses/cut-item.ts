@@ -33,6 +33,21 @@ export function cutItem(
   }
 }
 
+/** Calls that the client answers, as against those that a server runs by itself (web_search_call, mcp_call, …). */
+const clientCalls = new Set([
+  "function_call",
+  "custom_tool_call",
+  "tool_search_call",
+  "local_shell_call",
+  "shell_call",
+  "apply_patch_call",
+  "computer_call",
+]);
+
+export function isRunByClient(item: JsonObject): boolean {
+  return typeof item["type"] === "string" && clientCalls.has(item["type"]);
+}
+
 function messageParts(text: string | undefined, refusal: string | undefined): JsonObject[] {
   return [
     ...(text === undefined ? [] : [{ type: "output_text", text, annotations: [], logprobs: [] }]),

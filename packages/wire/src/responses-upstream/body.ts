@@ -10,12 +10,20 @@ export class ResponsesBody extends ReplyBody<ResponsesInput> {
     super(options, {
       event({ data, event }, out) {
         const text = data.trim();
-        if (text === "" || text === "[DONE]" || text === "DONE") return;
+        if (text === "" || text === "[DONE]" || text === "DONE") return false;
         const value = parseJson(text);
-        if (!isObject(value)) return options.repairs.add("event_not_json", text);
+        if (!isObject(value)) {
+          options.repairs.add("event_not_json", text);
+          return false;
+        }
+        const type = nonEmptyString(value["type"]);
+        if (type !== undefined) {
+          out.push(value as ResponsesInput);
+          return options.relay === true && event === type; // comparing the two takes time
+        }
         // Some servers name the event in the event line only.
-        const type = nonEmptyString(value["type"]) ?? event;
-        out.push({ ...value, type: type ?? (value["error"] === undefined ? "unknown" : "error") });
+        out.push({ ...value, type: event ?? (value["error"] === undefined ? "unknown" : "error") });
+        return false;
       },
       whole: (reply, out) => void out.push(eventOfWholeReply(reply)),
       error: (error, out) => void out.push({ type: "error", error }),

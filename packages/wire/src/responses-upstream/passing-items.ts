@@ -1,64 +1,66 @@
 import { nonEmptyString, type JsonObject } from "../json.ts";
-import { objectOf } from "./terminal.ts";
-import type { ToldItem } from "./terminal-match.ts";
+import { idIn, indexIn, isAnother, KnownItems, type KnownItem } from "./known-items.ts";
 
-/** An item on its way. Items are known by their output_index: some servers change an item's id between events. */
-export interface PassingItem extends ToldItem {
+/** An item on its way to another wire. */
+export interface PassingItem extends KnownItem {
   /** As the assembler knows it, if it is a call. */
   call: { index: number; kind: "function" | "custom" } | undefined;
   /** How many of its annotations have gone out. */
   annotations: number;
   /** What has gone out of each of its texts, by kind and index. */
   sent: Map<string, string>;
-  done: boolean;
 }
 
 /** The items of one response, as its events tell of them. */
 export class PassingItems {
-  readonly #items = new Map<number | string, PassingItem>();
-  #last: PassingItem | undefined;
+  readonly #known = new KnownItems<PassingItem>();
+  readonly all: PassingItem[] = [];
 
-  get all(): PassingItem[] {
-    return [...this.#items.values()];
-  }
-
-  /** The item that an event belongs to: by its output_index, else by its id. A missing index is not 0. */
+  /** The item that a delta or the end of a part belongs to; a new one where nothing has announced it. */
   of(event: JsonObject): PassingItem {
-    const index = event["output_index"];
-    const id = nonEmptyString(event["item_id"]) ?? nonEmptyString(objectOf(event["item"])["id"]);
-    if (!Number.isInteger(index) && id === undefined) return this.#last ?? this.add();
-    const key = Number.isInteger(index) ? (index as number) : `id ${id ?? ""}`;
-    const known = this.#items.get(key);
-    // An index that is used again, once the first item is done, is another item, unless it names the same id.
-    const again =
-      known?.done === true &&
-      event["type"] === "response.output_item.added" &&
-      (id === undefined || id !== known.id);
-    if (known !== undefined && !again) return known;
-    return this.add(key);
+    return this.#known.of(event) ?? this.#last(event) ?? this.#addFor(event);
   }
 
-  add(key: number | string = `terminal ${this.#items.size}`): PassingItem {
-    const before = this.#items.get(key);
-    if (before !== undefined) this.#items.set(`${key} before ${this.#items.size}`, before);
+  /** The item whose beginning or end an event tells of. */
+  told(event: JsonObject): PassingItem {
+    const last = this.#last(event);
+    const same = last === undefined || isAnother(last, event) ? undefined : last;
+    return this.#known.told(event) ?? same ?? this.#addFor(event);
+  }
+
+  add(): PassingItem {
     const item: PassingItem = {
       type: undefined,
       id: undefined,
       callId: undefined,
+      item: undefined,
       call: undefined,
       annotations: 0,
       sent: new Map(),
-      done: false,
+      state: "open",
     };
-    this.#items.set(key, item);
-    this.#last = item;
+    this.all.push(item);
     return item;
   }
-}
 
-/** What an event or the terminal event tells of an item; the first word counts. */
-export function tell(passing: PassingItem, item: JsonObject): void {
-  passing.type ??= nonEmptyString(item["type"]);
-  passing.id ??= nonEmptyString(item["id"]);
-  passing.callId ??= nonEmptyString(item["call_id"]);
+  /** What an event or the terminal event tells of an item; the first word counts. */
+  tell(passing: PassingItem, item: JsonObject): void {
+    passing.type ??= nonEmptyString(item["type"]);
+    passing.id ??= nonEmptyString(item["id"]);
+    passing.callId ??= nonEmptyString(item["call_id"]);
+    passing.item = item;
+    this.#known.learn(passing, nonEmptyString(item["id"]));
+  }
+
+  /** What an event without index and id goes on with. */
+  #last(event: JsonObject): PassingItem | undefined {
+    const named = indexIn(event) !== undefined || idIn(event) !== undefined;
+    return named ? undefined : this.all.at(-1);
+  }
+
+  #addFor(event: JsonObject): PassingItem {
+    const item = this.add();
+    this.#known.add(event, item);
+    return item;
+  }
 }

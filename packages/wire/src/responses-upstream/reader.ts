@@ -7,7 +7,7 @@ import type { ReplyFlags } from "../profiles.ts";
 import type { RepairCode, Repairs } from "../repairs.ts";
 import { ToolCallAssembler } from "../tools/assembler.ts";
 import type { ResponsesInput } from "./body.ts";
-import { PassingItems, tell, type PassingItem } from "./passing-items.ts";
+import { PassingItems, type PassingItem } from "./passing-items.ts";
 import { finishOf, listOf, objectOf } from "./terminal.ts";
 import { matchTerminal } from "./terminal-match.ts";
 
@@ -96,7 +96,7 @@ export class ResponseReader {
       case "response.output_item.added":
         return this.#added(event, out);
       case "response.output_item.done":
-        return this.#done(this.#items.of(event), objectOf(event["item"]), out);
+        return this.#done(this.#items.told(event), objectOf(event["item"]), out);
       case "response.output_text.delta":
         return this.#delta(event, `text ${partOf(event)}`, out, (text) => ({
           type: "text",
@@ -185,20 +185,20 @@ export class ResponseReader {
 
   #added(event: JsonObject, out: ResponsePiece[]): void {
     const item = objectOf(event["item"]);
-    const passing = this.#items.of(event);
-    tell(passing, item);
+    const passing = this.#items.told(event);
+    if (passing.state === "open") this.#items.tell(passing, item);
     this.#openCall(passing, item, out);
   }
 
   #openCall(passing: PassingItem, item: JsonObject, out: ResponsePiece[]): void {
     const type = item["type"];
-    if (passing.call !== undefined || passing.done) return;
+    if (passing.call !== undefined || passing.state === "done") return;
     if (type !== "function_call" && type !== "custom_tool_call") return;
     const name = nonEmptyString(item["name"]);
     if (name === undefined) return;
     const { toolNames } = this.#options;
     if (type === "custom_tool_call" && toolNames.size > 0 && !toolNames.has(name)) {
-      passing.done = true;
+      passing.state = "done";
       return this.#repair("item_skipped", `${type} ${name}: run by the upstream`);
     }
     const kind = type === "custom_tool_call" ? "custom" : "function";
@@ -226,14 +226,15 @@ export class ResponseReader {
 
   #callDelta(passing: PassingItem, delta: JsonValue | undefined, out: ResponsePiece[]): void {
     const text = nonEmptyString(delta);
-    if (text === undefined || passing.call === undefined || passing.done) return;
+    if (text === undefined || passing.call === undefined || passing.state === "done") return;
     passing.sent.set("call", (passing.sent.get("call") ?? "") + text);
     this.#pushCall(passing.call, { text }, out);
   }
 
   #callRest(passing: PassingItem, given: JsonValue | undefined, out: ResponsePiece[]): void {
     const { call } = passing;
-    if (call === undefined || passing.done || given === undefined || given === null) return;
+    if (call === undefined || passing.state === "done" || given === undefined || given === null)
+      return;
     const final = typeof given === "string" ? given : JSON.stringify(given);
     if (final !== given) this.#repair("arguments_object", final);
     const sent = passing.sent.get("call") ?? "";
@@ -294,8 +295,8 @@ export class ResponseReader {
   }
 
   #done(passing: PassingItem, item: JsonObject, out: ResponsePiece[]): void {
-    if (passing.done) return;
-    tell(passing, item);
+    if (passing.state === "done") return;
+    this.#items.tell(passing, item);
     switch (item["type"]) {
       case "message":
         this.#messageRest(passing, item, out);
@@ -323,7 +324,7 @@ export class ResponseReader {
         if (type?.endsWith("_call")) this.#repair("item_skipped", type);
       }
     }
-    passing.done = true;
+    passing.state = "done";
   }
 
   #messageRest(passing: PassingItem, item: JsonObject, out: ResponsePiece[]): void {

@@ -103,6 +103,8 @@ export interface ResponseUsage {
   output_tokens: number;
   output_tokens_details: { reasoning_tokens: number };
   total_tokens: number;
+  /** Ours: the upstream told nothing, and these are guesses. */
+  estimated?: true;
 }
 
 export type ResponseStatus = "in_progress" | "completed" | "incomplete" | "failed";

@@ -41,6 +41,8 @@ const BYTE_ORDER_MARK = 0xfeff;
 export class SseDecoder implements StreamMachine<string | Uint8Array, SseEvent> {
   /** The server's `retry:`, in milliseconds. */
   retry: number | undefined;
+  /** How many lines there were beside data, names of events, comments and blanks: ids, retry times, unknown fields. */
+  otherLines = 0;
 
   readonly #utf8: Utf8Decoder | undefined;
   readonly #maxEventLength: number;
@@ -167,12 +169,15 @@ export class SseDecoder implements StreamMachine<string | Uint8Array, SseEvent> 
         this.#event = value;
         return;
       case "id":
+        this.otherLines += 1;
         if (!value.includes("\0")) this.#id = value;
         return;
       case "retry":
+        this.otherLines += 1;
         if (/^\d+$/.test(value)) this.retry = Number(value);
         return;
       default:
+        this.otherLines += 1;
         // A stray blank before "data:" was recorded on several servers; to the letter the line is no field at
         // all and its words would be lost.
         if (this.#strictFields) return;

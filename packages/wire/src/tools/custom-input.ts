@@ -1,5 +1,6 @@
 import { unreachable } from "../error.ts";
 import { isObject, parseJson } from "../json.ts";
+import type { CallEvent } from "./assembler.ts";
 
 /** `{"input":"` and the blanks that JSON allows between. Longer than this many characters, it is something else. */
 const opening = /^\s*\{\s*"input"\s*:\s*"/;
@@ -26,8 +27,23 @@ export class CustomInput {
     return added;
   }
 
+  /** What is left to send of the input when its call closes, and whether it is whole; a model may also send it bare. */
+  finish(closed: CallEvent & { type: "call.closed" }): {
+    input: string;
+    rest: string;
+    whole: boolean;
+    unwrapped: boolean;
+  } {
+    const { arguments: text, whole, received, cut, finished, doubted } = closed;
+    const bare = !whole && finished && !doubted && !received.trimStart().startsWith("{");
+    if (cut || (!whole && !bare))
+      return { input: this.#sent, rest: "", whole: false, unwrapped: false };
+    const { input, unwrapped } = this.#close(text, whole, received);
+    return { input, rest: input.slice(this.#sent.length), whole: true, unwrapped };
+  }
+
   /** The whole input, from arguments that are whole JSON, or from the words the model put in their place. */
-  close(text: string, whole: boolean, received: string): { input: string; unwrapped: boolean } {
+  #close(text: string, whole: boolean, received: string): { input: string; unwrapped: boolean } {
     const value = whole ? parseJson(text) : undefined;
     if (isObject(value) && typeof value["input"] === "string") {
       // Of a key that comes twice JSON.parse takes the last; what was sent is the first.
@@ -36,11 +52,6 @@ export class CustomInput {
     }
     if (this.#sent !== "") return { input: this.#sent, unwrapped: false };
     return { input: otherForm(value, received), unwrapped: received.trim() !== "" };
-  }
-
-  /** What has been sent of an input that was cut off. */
-  get sent(): string {
-    return this.#sent;
   }
 
   #read(delta: string): string {

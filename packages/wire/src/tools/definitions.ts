@@ -10,6 +10,7 @@ import type {
   ToolSearchTool,
 } from "../shapes/responses-request.ts";
 import type { DeclaredTool, ToolBridge } from "./bridge.ts";
+import { geminiSchema } from "./gemini-schema.ts";
 import { alias, flatName, upstreamName } from "./names.ts";
 import { moonshotSchema, objectSchema } from "./schema.ts";
 
@@ -172,8 +173,8 @@ class Offer {
       function: {
         name,
         ...(description === "" ? {} : { description }),
-        parameters: this.#profile.schemaFlavour === "moonshot" ? moonshotSchema(schema) : schema,
-        ...(strict ? { strict } : {}),
+        parameters: schemaFlavours[this.#profile.schemaFlavour](schema),
+        ...(strict && this.#profile.strictSchemas ? { strict } : {}),
       },
     });
   }
@@ -207,6 +208,12 @@ class Offer {
     this.#repairs.add("tool_dropped", said.join(" "));
   }
 }
+
+const schemaFlavours: Record<Profile["schemaFlavour"], (schema: JsonObject) => JsonObject> = {
+  "json-schema": (schema) => schema,
+  moonshot: moonshotSchema,
+  gemini: geminiSchema,
+};
 
 function keyOf(tool: DeclaredTool): string {
   if (tool.kind === "function" || tool.kind === "custom")

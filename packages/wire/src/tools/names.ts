@@ -8,6 +8,11 @@ export function upstreamName(name: string, namespace?: string): string {
   return whole.length <= longest && allowed.test(whole) ? whole : alias(whole);
 }
 
+/** A Chat client's own name for its tool, unless it is longer than servers take. */
+export function shortName(name: string): string {
+  return name.length <= longest ? name : alias(name);
+}
+
 /** A name that differs for every `whole`, also where their beginnings are the same. */
 export function alias(whole: string): string {
   const hash = shortHash(whole);

@@ -55,7 +55,7 @@ function typed(schema: JsonObject, type: JsonValue): JsonObject {
   return settled ? schema : { ...schema, type };
 }
 
-function guessType(schema: JsonObject): string {
+export function guessType(schema: JsonObject): string {
   if (isObject(schema["properties"])) return "object";
   if (schema["items"] !== undefined) return "array";
   const { enum: values, const: only } = schema;
@@ -65,7 +65,7 @@ function guessType(schema: JsonObject): string {
 }
 
 /** A property may be called `__proto__`: assigned to, it would change the object instead of being listed. */
-function define(target: JsonObject, name: string, value: JsonValue | undefined): void {
+export function define(target: JsonObject, name: string, value: JsonValue | undefined): void {
   Object.defineProperty(target, name, {
     value,
     enumerable: true,

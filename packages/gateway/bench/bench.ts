@@ -1,0 +1,256 @@
+import { writeFileSync } from "node:fs";
+import { availableParallelism, cpus, loadavg } from "node:os";
+import { parseArgs } from "node:util";
+import { goalsOf, printGoals, type MeasuredLoad } from "./goals.ts";
+import type { LoadOrder } from "./load.ts";
+import { openFilesLimit } from "./measure.ts";
+import { measureMemory, printMemory, type MemoryRow } from "./memory.ts";
+import { Workshop } from "./processes.ts";
+import {
+  milliseconds,
+  printLoad,
+  printTable,
+  summarize,
+  times,
+  type Row,
+  type Summary,
+} from "./report.ts";
+import { setStage, type Stage } from "./stage.ts";
+import { measureStart, printStart, type StartRow } from "./start.ts";
+import { startTarget, targets, type RunningTarget, type Target } from "./targets.ts";
+
+/*
+ * npm run bench:gateway [-- --quick] [-- --only NAME,…] [-- --json FILE]
+ *
+ * A measurement, not a test: it says which goals are met and ends with 0 either way; with 1 if a stream was not handed
+ * on whole. Names for --only: flat, paced, memory, start, and the targets. All traffic stays on this machine.
+ */
+
+const { values: options } = parseArgs({
+  options: {
+    quick: { type: "boolean", default: false },
+    only: { type: "string" },
+    json: { type: "string" },
+  },
+});
+
+const effort = options.quick
+  ? {
+      flat: { rounds: 3, duration: 250, warmUp: 250, kinds: ["text", "tools"] as const },
+      paced: { rounds: 3, window: 500, ramp: 200, kinds: ["text"] as const },
+      memory: { stops: [1000], settling: 700 },
+      start: { rounds: 3 },
+      limit: 90,
+    }
+  : {
+      flat: { rounds: 10, duration: 450, warmUp: 700, kinds: ["text", "tools"] as const },
+      paced: { rounds: 6, window: 1200, ramp: 300, kinds: ["text", "tools"] as const },
+      memory: { stops: [1000, 5000], settling: 2000 },
+      start: { rounds: 5 },
+      limit: 480,
+    };
+
+type Load = Pick<LoadOrder, "shape" | "streams" | "run">;
+type Section = (typeof sections)[number];
+
+/** Milliseconds between two chunks of a paced stream. */
+const pace = 40;
+const title = { text: "Text", tools: "Tool calls" };
+const sections = ["flat", "paced", "memory", "start"] as const;
+const { wanted, chosen } = choose(options.only?.split(",") ?? []);
+/** A target that failed is left out from then on. */
+let contestants = chosen;
+const notes: string[] = [];
+const failures: string[] = [];
+
+if (process.platform !== "linux") {
+  console.error("The bench reads processor time and memory from /proc: it needs Linux.");
+  process.exit(1);
+}
+const machine = `Node ${process.version}, ${availableParallelism()} cores, ${cpus()[0]?.model ?? "unknown CPU"}`;
+console.log(`${machine}${options.quick ? ", quick run: fewer and shorter rounds" : ""}`);
+console.log(
+  "Medians of interleaved rounds and ratios of medians; ± is half the distance of the quartiles. Lower is better.",
+);
+
+const [busy = 0] = loadavg();
+if (busy > 0.5)
+  notes.push(`other programs were at work (load average ${busy.toFixed(1)} at the start)`);
+
+const begun = performance.now();
+const workshop = new Workshop();
+const leave = (why: string, code: number) => {
+  console.error(why);
+  workshop.close();
+  process.exit(code);
+};
+process.once("SIGINT", () => leave("interrupted", 130));
+process.once("SIGTERM", () => leave("ended from outside", 143));
+setTimeout(leave, (effort.limit + 30) * 1000, "took too long: something hangs", 1).unref();
+
+try {
+  const stage = await setStage(workshop);
+  const loads = await measureLoads(stage);
+  const stops = heldStreams();
+  const memory = wanted.has("memory")
+    ? await measureMemory(workshop, stage, contestants, { ...effort.memory, stops }, leaveOut)
+    : [];
+  if (memory.length > 0) printMemory(memory, stops);
+  const start = wanted.has("start")
+    ? await measureStart(workshop, contestants, stage.upstreamPort, effort.start.rounds, leaveOut)
+    : [];
+  if (start.length > 0) printStart(start);
+
+  const goals = goalsOf(loads, memory, start);
+  printSummary(loads, memory, start);
+  for (const note of notes) console.log(`  Note: ${note}`);
+  for (const failure of failures) console.log(`  FAILED: ${failure}`);
+  console.log(`\nGoals (after ${((performance.now() - begun) / 1000).toFixed(0)} s)`);
+  printGoals(goals);
+  const figures = { machine, quick: options.quick, loads, memory, start, goals, notes, failures };
+  if (options.json !== undefined)
+    writeFileSync(options.json, `${JSON.stringify(figures, null, 2)}\n`);
+  if (failures.length > 0) process.exitCode = 1;
+} finally {
+  workshop.close();
+}
+
+function choose(only: readonly string[]) {
+  const isSection = (name: string): name is Section =>
+    (sections as readonly string[]).includes(name);
+  const isTarget = (name: string) => targets.some((target) => target.name === name);
+  const unknown = only.find((name) => !isSection(name) && !isTarget(name));
+  if (unknown !== undefined)
+    throw new Error(
+      `--only ${unknown}: known are ${[...sections, ...targets.map(({ name }) => name)].join(", ")}`,
+    );
+  const named = targets.filter(({ name }) => only.includes(name));
+  const floors = new Set(named.map(({ floor }) => floor));
+  return {
+    wanted: new Set<Section>(only.some(isSection) ? only.filter(isSection) : sections),
+    chosen: targets.filter(
+      (target) => named.length === 0 || named.includes(target) || floors.has(target.name),
+    ),
+  };
+}
+
+async function measureLoads(stage: Stage): Promise<MeasuredLoad[]> {
+  const { flat, paced } = effort;
+  const loads: MeasuredLoad[] = [];
+  if (!wanted.has("flat") && !wanted.has("paced")) return loads;
+  const running = await startAll(stage);
+  const flatOut = (kind: "text" | "tools", duration: number): Load => ({
+    shape: { kind, chunks: 1000, pace: 0 },
+    streams: 20,
+    run: { mode: "flat", duration },
+  });
+  // All that runs in Node is compiled as it runs.
+  for (const kind of flat.kinds) await playRounds(stage, running, flatOut(kind, flat.warmUp), 1);
+  for (const kind of wanted.has("flat") ? flat.kinds : []) {
+    const load = flatOut(kind, flat.duration);
+    const summaries = await playRounds(stage, running, load, flat.rounds);
+    printLoad(`${title[kind]}: 20 streams flat out, ${flat.rounds} rounds`, summaries);
+    loads.push({ name: `flat ${kind}`, summaries });
+  }
+  for (const kind of wanted.has("paced") ? paced.kinds : []) {
+    const { ramp, window, rounds } = paced;
+    // Long enough for a slow start; what is left after the window comes at once.
+    const chunks = Math.ceil((ramp + window + 4000) / pace);
+    const load: Load = {
+      shape: { kind, chunks, pace },
+      streams: 200,
+      run: { mode: "paced", ramp, window },
+    };
+    const summaries = await playRounds(stage, running, load, rounds);
+    const rate = 1000 / pace;
+    printLoad(
+      `${title[kind]}: 200 streams of ${rate} chunks a second, ${rounds} rounds`,
+      summaries,
+    );
+    loads.push({ name: `paced ${kind}`, summaries });
+  }
+  for (const { started } of running) await workshop.stop(started);
+  return loads;
+}
+
+async function startAll(stage: Stage): Promise<RunningTarget[]> {
+  const running: RunningTarget[] = [];
+  for (const target of contestants) {
+    try {
+      running.push(await startTarget(workshop, target, stage.upstreamPort));
+    } catch (error) {
+      leaveOut(target, error);
+    }
+  }
+  return running;
+}
+
+/** In turns, and every second round backwards: whatever slows the machine down for a while slows down all. */
+async function playRounds(
+  stage: Stage,
+  running: readonly RunningTarget[],
+  load: Load,
+  rounds: number,
+): Promise<Summary[]> {
+  const rows = new Map<RunningTarget, Row>(
+    running.map((one) => [one, { target: one.target, rounds: [] }]),
+  );
+  for (let round = 0; round < rounds; round += 1) {
+    for (const one of round % 2 === 0 ? running : running.toReversed()) {
+      if (!contestants.includes(one.target)) continue;
+      try {
+        rows.get(one)?.rounds.push(await stage.play(one, load));
+      } catch (error) {
+        leaveOut(one.target, error);
+      }
+    }
+  }
+  return summarize([...rows.values()].filter(({ target }) => contestants.includes(target)));
+}
+
+/** A stream needs a file for each of its two ends at the target. */
+function heldStreams(): number[] {
+  const most = Math.floor((openFilesLimit() - 200) / 2);
+  const stops = effort.memory.stops.filter((count) => count <= most);
+  if (stops.length === effort.memory.stops.length) return stops;
+  notes.push(`only ${most} streams can be held open here: ulimit -n is ${openFilesLimit()}`);
+  return [...stops, most];
+}
+
+function leaveOut(target: Target, error: unknown): void {
+  const why = `${target.title}: ${error instanceof Error ? error.message : String(error)}`;
+  if (target.optional === true) notes.push(`left out: ${why}`);
+  else failures.push(why);
+  contestants = contestants.filter((contestant) => contestant !== target);
+}
+
+function printSummary(
+  loads: readonly MeasuredLoad[],
+  memory: readonly MemoryRow[],
+  start: readonly StartRow[],
+): void {
+  printTable(
+    "In short: CPU per chunk and memory per stream as multiples of the byte pipe's, lag (p50) and start in ms",
+    [
+      "",
+      ...loads.map(({ name }) => name),
+      ...loads.map(({ name }) => `lag ${name}`),
+      "memory",
+      "start",
+    ],
+    contestants.map((target) => {
+      const summaries = loads.map(({ summaries }) =>
+        summaries.find((summary) => summary.target === target.name),
+      );
+      return [
+        target.title,
+        ...summaries.map((summary) => times(summary?.timesPipe)),
+        ...summaries.map((summary) =>
+          summary === undefined ? "–" : milliseconds(summary.lag.p50),
+        ),
+        times(memory.find((row) => row.target === target)?.timesPipe),
+        start.find((row) => row.target === target)?.healthy.toFixed(0) ?? "–",
+      ];
+    }),
+  );
+}

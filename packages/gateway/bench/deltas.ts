@@ -1,0 +1,84 @@
+/** One stream as text, before it is framed. What a stream's end repeats holds the times at which its chunks were sent. */
+export interface WrittenStream {
+  opening: string;
+  chunks: string[];
+  closing: (stamps: readonly number[]) => string;
+}
+
+/**
+ * Each delta ends in `@00012.0001234567;`: its number, so that a lost, doubled or displaced one is seen, and the
+ * microsecond at which it was sent.
+ */
+export const stampDigits = 10;
+export const numberDigits = 5;
+const stampRange = 10 ** stampDigits;
+export const noStamp = "#".repeat(stampDigits);
+
+/** The bytes that stand before the stamp of each delta, one character for each byte, as the client must find them. */
+export function expectedDeltas(kind: "text" | "tools", chunks: number): string[] {
+  return Array.from({ length: chunks }, (_, nth) => {
+    const token = kind === "text" ? tokenAt(nth) : inJson(tokenAt(nth));
+    return Buffer.from(inJson(token)).toString("latin1");
+  });
+}
+
+export function textDelta(nth: number, stamp?: number): string {
+  return tokenAt(nth) + stampText(nth, stamp);
+}
+
+/** A piece of the JSON `{"content":"…"}`. */
+export function argumentsDelta(nth: number, stamp?: number): string {
+  return inJson(tokenAt(nth)) + stampText(nth, stamp);
+}
+
+function stampText(nth: number, stamp?: number): string {
+  const time = stamp === undefined ? noStamp : String(stamp).padStart(stampDigits, "0");
+  return `@${String(nth).padStart(numberDigits, "0")}.${time};`;
+}
+
+/** Most tokens are words; every twelfth or so needs escapes or more than one byte a character. */
+function tokenAt(nth: number): string {
+  return tokens[nth % tokens.length] ?? "";
+}
+
+const tokens = [
+  ..." the stream of words goes on as a model writes it:".split(/(?= )/),
+  "\n\n",
+  ..." and so a reader sees one after another, with some code".split(/(?= )/),
+  ' "name"',
+  ..." between and some text in other languages such as".split(/(?= )/),
+  "流式传输",
+  " é",
+];
+
+function inJson(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
+}
+
+export function numbersTo(count: number): number[] {
+  return Array.from({ length: count }, (_, nth) => nth);
+}
+
+export function putStamp(bytes: Buffer, at: number, stamp: number): void {
+  let rest = stamp;
+  for (let digit = at + stampDigits - 1; digit >= at; digit -= 1) {
+    bytes[digit] = 48 + (rest % 10);
+    rest = Math.floor(rest / 10);
+  }
+}
+
+/** Microseconds on a clock that all processes of one machine share; it starts again when the digits are used up. */
+export function sharedClock(): () => number {
+  const offset = Number(process.hrtime.bigint()) / 1e6 - performance.now();
+  return () => Math.round((performance.now() + offset) * 1000) % stampRange;
+}
+
+/** Microseconds from one reading of the shared clock to a later one. */
+export function microsecondsBetween(before: number, after: number): number {
+  return (after - before + stampRange) % stampRange;
+}
+
+export const toolName = "write_file";
+export const callIds = ["call_0xKq7Zt3Wm9Pv5RbYc1Ld", "call_1aSw2Ed4Rf6Tg8Yh0Uj3"];
+export const argumentsOpening = '{"content":"';
+export const argumentsClosing = '"}';

@@ -1,0 +1,290 @@
+import { once } from "node:events";
+import { Agent, request, type IncomingMessage } from "node:http";
+import { cpuTime, quantile } from "./measure.ts";
+import { expectedDeltas, sharedClock, toolName } from "./deltas.ts";
+import { StreamReader } from "./stream-reader.ts";
+import { modelOf, type StreamShape, type Wire } from "./streams.ts";
+
+/*
+ * The clients of the bench, a process of its own. It takes a LoadOrder from its parent, reads and checks every stream,
+ * and answers with a LoadResult, or with the text of what was wrong.
+ */
+
+export interface LoadOrder {
+  port: number;
+  wire: Wire;
+  headers: Record<string, string>;
+  /** What stands before the model's name, as in `up/`. */
+  modelPrefix: string;
+  shape: StreamShape;
+  /** How many streams are open at a time, or in all if they are held. */
+  streams: number;
+  /** The processes whose time is taken. */
+  pids: readonly number[];
+  run: Run;
+}
+
+export type Run =
+  /** A stream that ends is followed by a new one, for so many milliseconds. All of it counts. */
+  | { mode: "flat"; duration: number }
+  /**
+   * Streams start one after another within `ramp` milliseconds. What happens in a window while all are open counts;
+   * then "open" is said, and a word awaited before they are read to their end.
+   */
+  | { mode: "paced"; ramp: number; window: number }
+  /** At each of these numbers of open streams "open" is said, and a word awaited before it goes on. */
+  | { mode: "held"; stops: readonly number[] };
+
+export interface LoadResult {
+  streams: number;
+  /** Deltas seen while the time was taken, and the time: milliseconds of processor, and on the clock. */
+  chunks: number;
+  cpu: number;
+  elapsed: number;
+  /** Milliseconds from the sending of each of these deltas to its arrival. */
+  lag: Quantiles;
+  /** Milliseconds from each request to the first byte of its stream. */
+  firstByte: Quantiles;
+}
+
+export interface Quantiles {
+  p50: number;
+  p99: number;
+}
+
+const clock = sharedClock();
+
+process.on("message", (order: LoadOrder | "go on") => {
+  if (order === "go on") return;
+  runLoad(order).then(
+    (result) => process.send?.({ result }),
+    (error: unknown) =>
+      process.send?.({ error: error instanceof Error ? error.message : String(error) }),
+  );
+});
+process.on("disconnect", () => process.exit());
+
+async function runLoad(order: LoadOrder): Promise<LoadResult> {
+  const load = new Load(order);
+  try {
+    const taken = await runs[order.run.mode](load, order);
+    return {
+      streams: load.firstBytes.length,
+      ...taken,
+      firstByte: quantiles(load.firstBytes),
+    };
+  } finally {
+    load.close();
+  }
+}
+
+type Taken = Pick<LoadResult, "chunks" | "cpu" | "elapsed" | "lag">;
+
+const runs: Record<Run["mode"], (load: Load, order: LoadOrder) => Promise<Taken>> = {
+  async flat(load, { streams, run }) {
+    const take = load.stopwatch();
+    const until = performance.now() + (run.mode === "flat" ? run.duration : 0);
+    const again = async () => {
+      do await load.stream();
+      while (performance.now() < until);
+    };
+    await Promise.all(Array.from({ length: streams }, again));
+    return take();
+  },
+
+  async paced(load, { streams, run }) {
+    if (run.mode !== "paced") throw new Error("not a paced run");
+    const step = run.ramp / streams;
+    const all = Promise.all(
+      Array.from({ length: streams }, async (_, nth) => {
+        await after(nth * step);
+        await load.stream();
+      }),
+    );
+    const measured = async () => {
+      while (load.firstBytes.length < streams) await after(5);
+      const take = load.stopwatch();
+      await after(run.window);
+      if (load.ended > 0) throw new Error("a stream ended before the window did");
+      const taken = take();
+      if (!load.closed) await pause();
+      return taken;
+    };
+    const [taken] = await Promise.all([measured(), all]);
+    return taken;
+  },
+
+  async held(load, { run }) {
+    if (run.mode !== "held") throw new Error("not a held run");
+    const take = load.stopwatch();
+    const failures: unknown[] = [];
+    const open: Promise<void>[] = [];
+    const openOne = () =>
+      open.push(
+        load.stream().catch((error: unknown) => {
+          failures.push(error);
+        }),
+      );
+    for (const stop of run.stops) {
+      // Some at a time: this is about streams that are open, not about a rush of requests.
+      while (open.length < stop && failures.length === 0) {
+        for (let nth = 0; nth < 50 && open.length < stop; nth += 1) openOne();
+        while (load.firstBytes.length < open.length && failures.length === 0) await after(2);
+      }
+      if (failures.length > 0) throw failures[0] as Error;
+      await pause();
+    }
+    await Promise.all(open);
+    if (failures.length > 0) throw failures[0] as Error;
+    return take();
+  },
+};
+
+/** The parent looks at what is open, or ends it, and then sends a word. */
+async function pause(): Promise<void> {
+  process.send?.("open");
+  await once(process, "message");
+}
+
+class Load {
+  readonly firstBytes: number[] = [];
+  readonly lags: number[] = [];
+  chunks = 0;
+  ended = 0;
+  closed = false;
+
+  readonly #order: LoadOrder;
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: Infinity, maxFreeSockets: Infinity });
+  readonly #body: string;
+  readonly #expected: readonly string[];
+
+  constructor(order: LoadOrder) {
+    this.#order = order;
+    this.#body = JSON.stringify(requestBody(order));
+    this.#expected = expectedDeltas(order.shape.kind, order.shape.chunks);
+  }
+
+  /** One request, read to its end; fails if anything but the whole stream came. */
+  stream(): Promise<void> {
+    const { port, wire, headers } = this.#order;
+    return new Promise((resolve, reject) => {
+      const started = performance.now();
+      const asked = request(
+        {
+          host: "127.0.0.1",
+          port,
+          method: "POST",
+          path: wire === "chat" ? "/v1/chat/completions" : "/v1/responses",
+          agent: this.#agent,
+          headers: {
+            "content-type": "application/json",
+            "content-length": Buffer.byteLength(this.#body),
+            accept: "text/event-stream",
+            authorization: "Bearer bench",
+            ...headers,
+          },
+        },
+        (response) => this.#read(response, started, resolve, reject),
+      );
+      asked.on("error", reject);
+      asked.end(this.#body);
+    });
+  }
+
+  stopwatch(): () => Taken {
+    const { pids } = this.#order;
+    const before = {
+      chunks: this.chunks,
+      cpu: cpuTime(pids),
+      at: performance.now(),
+    };
+    return () => ({
+      chunks: this.chunks - before.chunks,
+      cpu: cpuTime(pids) - before.cpu,
+      elapsed: performance.now() - before.at,
+      lag: quantiles(this.lags.slice(before.chunks)),
+    });
+  }
+
+  close(): void {
+    this.closed = true;
+    this.#agent.destroy();
+  }
+
+  #read(
+    response: IncomingMessage,
+    started: number,
+    resolve: () => void,
+    reject: (error: Error) => void,
+  ): void {
+    const reader = new StreamReader(this.#order.wire, this.#expected);
+    let failure = "";
+    let begun = false;
+    response.on("data", (bytes: Buffer) => {
+      if (response.statusCode !== 200) {
+        failure += bytes.toString();
+        return;
+      }
+      if (!begun) {
+        begun = true;
+        this.firstBytes.push(performance.now() - started);
+      }
+      const before = reader.chunks;
+      reader.read(bytes, clock(), this.lags);
+      this.chunks += reader.chunks - before;
+    });
+    response.on("error", reject);
+    response.on("end", () => {
+      this.ended += 1;
+      if (response.statusCode !== 200)
+        return reject(new Error(`status ${response.statusCode}: ${failure.slice(0, 500)}`));
+      const problem = reader.problem();
+      if (problem === undefined) resolve();
+      else reject(new Error(problem));
+    });
+  }
+}
+
+/** About as long as a short conversation with a system prompt. */
+function requestBody({ wire, modelPrefix, shape }: LoadOrder): object {
+  const model = modelPrefix + modelOf(shape);
+  const question = "Write down what you see, word by word.";
+  const parameters = {
+    type: "object",
+    properties: { content: { type: "string", description: "What to write." } },
+    required: ["content"],
+  };
+  const tool = { name: toolName, description: "Writes a file.", parameters };
+  const tools = shape.kind === "tools";
+  if (wire === "chat")
+    return {
+      model,
+      messages: [
+        { role: "system", content: systemPrompt },
+        { role: "user", content: question },
+      ],
+      ...(tools ? { tools: [{ type: "function", function: tool }] } : {}),
+      stream: true,
+      stream_options: { include_usage: true },
+    };
+  return {
+    model,
+    instructions: systemPrompt,
+    input: [{ type: "message", role: "user", content: [{ type: "input_text", text: question }] }],
+    ...(tools ? { tools: [{ type: "function", ...tool, strict: false }] } : {}),
+    stream: true,
+    store: false,
+  };
+}
+
+const systemPrompt = "You are a careful assistant that answers in plain words. ".repeat(40);
+
+function quantiles(values: readonly number[]): Quantiles {
+  return { p50: quantile(values, 0.5), p99: quantile(values, 0.99) };
+}
+
+function after(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, milliseconds);
+  });
+}

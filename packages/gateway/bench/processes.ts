@@ -1,0 +1,121 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
+import { request } from "node:http";
+import { createServer, type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as after } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { processTree } from "./measure.ts";
+
+/** All that a run starts and writes, so that one call ends and removes it. */
+export class Workshop {
+  readonly folder = mkdtempSync(join(tmpdir(), "deltawire-bench-"));
+  readonly #children = new Set<ChildProcess>();
+
+  /** Starts a program with an environment that holds nothing of the user's: no keys, no settings. */
+  start(name: string, command: readonly string[], options: StartOptions = {}): Started {
+    const [program = "", ...args] = command;
+    const log = join(this.folder, `${name}.log`);
+    const output = openSync(log, "a");
+    const home = join(this.folder, "home");
+    mkdirSync(home, { recursive: true });
+    const child = spawn(program, args, {
+      cwd: this.folder,
+      stdio: ["ignore", output, output, ...(options.ipc === true ? (["ipc"] as const) : [])],
+      env: {
+        PATH: process.env["PATH"],
+        HOME: home,
+        XDG_CONFIG_HOME: join(home, "config"),
+        XDG_DATA_HOME: join(home, "data"),
+        XDG_STATE_HOME: join(home, "state"),
+        NODE_COMPILE_CACHE: join(this.folder, "compile-cache"),
+      },
+    });
+    closeSync(output);
+    this.#children.add(child);
+    child.once("exit", () => this.#children.delete(child));
+    child.once("error", () => this.#children.delete(child));
+    return { name, child, pid: child.pid ?? NaN, log: () => readFileSync(log, "utf8") };
+  }
+
+  async stop({ child }: Started, patience = 5000): Promise<void> {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, "exit");
+    child.kill("SIGTERM");
+    const inTime = await Promise.race([
+      ended.then(() => true),
+      after(patience, false, { ref: false }),
+    ]);
+    if (inTime) return;
+    processTree(child.pid ?? NaN).forEach(kill);
+    await ended;
+  }
+
+  /** Ends all that was started, and what that started in turn: nginx's worker outlives its master. */
+  close(): void {
+    for (const { pid } of this.#children) if (pid !== undefined) processTree(pid).forEach(kill);
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+export interface StartOptions {
+  ipc?: boolean;
+}
+
+export interface Started {
+  name: string;
+  child: ChildProcess;
+  pid: number;
+  /** What it has printed so far. */
+  log(): string;
+}
+
+/** The command that runs a file of this folder, or of the package, with the Node in use. */
+export function nodeCommand(file: string, ...args: readonly (string | number)[]): string[] {
+  const path = fileURLToPath(new URL(file, import.meta.url));
+  return [process.execPath, "--conditions=@deltawire/source", path, ...args.map(String)];
+}
+
+/** Resolves as soon as the path answers 200; asks every other millisecond. */
+export async function answering(started: Started, port: number, path: string): Promise<void> {
+  const until = performance.now() + 20_000;
+  while (!(await answers(port, path))) {
+    const { exitCode, signalCode } = started.child;
+    if (exitCode !== null || signalCode !== null || performance.now() > until)
+      throw new Error(
+        `${started.name} ${exitCode === null && signalCode === null ? "does not answer" : "ended"}:\n` +
+          started.log().slice(-2000),
+      );
+    await after(2);
+  }
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It has ended by itself.
+  }
+}
+
+function answers(port: number, path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const asked = request({ host: "127.0.0.1", port, path, agent: false }, (response) => {
+      response.resume();
+      resolve(response.statusCode === 200);
+    });
+    asked.on("error", () => resolve(false));
+    asked.end();
+  });
+}

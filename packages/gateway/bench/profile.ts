@@ -1,0 +1,129 @@
+import { readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { Workshop } from "./processes.ts";
+import { setStage } from "./stage.ts";
+import { startTarget, targets } from "./targets.ts";
+
+/*
+ * node --conditions=@deltawire/source packages/gateway/bench/profile.ts [--target translate|chat|responses|pipe]
+ *   [--kind text|tools] [--paced] [--seconds 10] [--top 25] [--keep FILE.cpuprofile]
+ *
+ * Where one target's time goes, by functions: their own time, without what they call.
+ */
+
+const { values: options } = parseArgs({
+  options: {
+    target: { type: "string", default: "translate" },
+    kind: { type: "string", default: "text" },
+    paced: { type: "boolean", default: false },
+    seconds: { type: "string", default: "10" },
+    top: { type: "string", default: "25" },
+    keep: { type: "string" },
+  },
+});
+
+interface Profile {
+  /** Microseconds, on the clock of process.hrtime. */
+  startTime: number;
+  nodes: { id: number; callFrame: CallFrame }[];
+  samples: number[];
+  timeDeltas: number[];
+}
+
+interface CallFrame {
+  functionName: string;
+  url: string;
+  lineNumber: number;
+}
+
+const found = targets.find(({ name }) => name === options.target);
+if (found === undefined || found.name === "nginx") throw new Error(`no target ${options.target}`);
+const kind = options.kind === "tools" ? "tools" : "text";
+const milliseconds = Number(options.seconds) * 1000;
+
+const workshop = new Workshop();
+for (const signal of ["SIGINT", "SIGTERM"] as const)
+  process.once(signal, () => {
+    workshop.close();
+    process.exit(1);
+  });
+try {
+  const folder = join(workshop.folder, "profile");
+  const stage = await setStage(workshop);
+  const running = await startTarget(
+    workshop,
+    {
+      ...found,
+      command(place) {
+        const [node = "", ...rest] = found.command(place);
+        return [node, "--cpu-prof", "--cpu-prof-interval=200", `--cpu-prof-dir=${folder}`, ...rest];
+      },
+    },
+    stage.upstreamPort,
+  );
+  const from = microseconds();
+  const { chunks, cpu, elapsed } = await stage.play(
+    running,
+    options.paced
+      ? {
+          shape: { kind, chunks: Math.ceil(milliseconds / 40) + 200, pace: 40 },
+          streams: 200,
+          run: { mode: "paced", ramp: 400, window: milliseconds },
+        }
+      : {
+          shape: { kind, chunks: 1000, pace: 0 },
+          streams: 20,
+          run: { mode: "flat", duration: milliseconds },
+        },
+  );
+  const to = microseconds();
+  await workshop.stop(running.started, 20_000);
+  const [file] = readdirSync(folder);
+  const text = readFileSync(join(folder, file ?? ""), "utf8");
+  if (options.keep !== undefined) writeFileSync(options.keep, text);
+  console.log(
+    `${found.title}, ${kind}, ${options.paced ? "200 paced streams" : "20 streams flat out"}: ` +
+      `${((cpu / chunks) * 1000).toFixed(2)} µs of processor a chunk, ` +
+      `${((chunks / elapsed) * 1000).toFixed(0)} chunks a second (with the profiler on)`,
+  );
+  printTop(JSON.parse(text) as Profile, { from, to }, chunks);
+} finally {
+  workshop.close();
+}
+
+function microseconds(): number {
+  return Number(process.hrtime.bigint() / 1000n);
+}
+
+function printTop(
+  { startTime, nodes, samples, timeDeltas }: Profile,
+  { from, to }: { from: number; to: number },
+  chunks: number,
+): void {
+  const frames = new Map(nodes.map(({ id, callFrame }) => [id, nameOf(callFrame)]));
+  const own = new Map<string, number>();
+  let at = startTime;
+  samples.forEach((id, nth) => {
+    const time = timeDeltas[nth] ?? 0;
+    at += time;
+    if (at < from || at > to) return;
+    const name = frames.get(id) ?? "?";
+    own.set(name, (own.get(name) ?? 0) + time);
+  });
+  own.delete("(idle)");
+  const busy = [...own.values()].reduce((sum, time) => sum + time, 0);
+  console.log("   share  µs/chunk  function");
+  for (const [name, time] of [...own]
+    .toSorted(([, a], [, b]) => b - a)
+    .slice(0, Number(options.top)))
+    console.log(
+      `  ${((time / busy) * 100).toFixed(1).padStart(5)}%  ${(time / chunks).toFixed(3).padStart(8)}  ${name}`,
+    );
+}
+
+function nameOf({ functionName, url, lineNumber }: CallFrame): string {
+  if (url === "") return functionName === "" ? "(anonymous, native)" : functionName;
+  const file = url.replace(/^.*\/(?=packages\/|node_modules\/)/, "");
+  return `${functionName === "" ? "(anonymous)" : functionName}  ${file}:${lineNumber + 1}`;
+}

@@ -1,0 +1,71 @@
+import { microsecondsBetween, numberDigits, stampDigits } from "./deltas.ts";
+import type { Wire } from "./streams.ts";
+
+/** Finds the stamps in a stream of either wire, and whether it said all it should. */
+export class StreamReader {
+  chunks = 0;
+
+  readonly #wire: Wire;
+  readonly #expected: readonly string[];
+  #rest = "";
+  #problem: string | undefined;
+  #finished = false;
+
+  constructor(wire: Wire, expected: readonly string[]) {
+    this.#wire = wire;
+    this.#expected = expected;
+  }
+
+  read(bytes: Buffer, now: number, lags: number[]): void {
+    const text = this.#rest + bytes.toString("latin1");
+    let at = 0;
+    for (let end = text.indexOf("\n\n"); end !== -1; end = text.indexOf("\n\n", at)) {
+      this.#event(text, at, end, now, lags);
+      at = end + 2;
+    }
+    this.#rest = text.slice(at);
+  }
+
+  problem(): string | undefined {
+    if (this.#problem !== undefined) return this.#problem;
+    if (this.#rest.trim() !== "") return `cut off in an event: ${this.#rest.slice(0, 200)}`;
+    if (this.chunks !== this.#expected.length)
+      return `${this.chunks} chunks instead of ${this.#expected.length}`;
+    return this.#finished ? undefined : "ended without its last event";
+  }
+
+  #event(text: string, start: number, end: number, now: number, lags: number[]): void {
+    if (this.#finished && !text.startsWith("data: [DONE]", start))
+      this.#problem ??= `more after the end: ${text.slice(start, Math.min(end, start + 200))}`;
+    if (this.#wire === "chat") {
+      if (text.startsWith("data: [DONE]", start)) this.#finished = true;
+      else this.#stamps(text, start, end, now, lags);
+      return;
+    }
+    const event = text.slice(start, end);
+    if (event.includes('.delta"')) this.#stamps(text, start, end, now, lags);
+    else if (event.includes('"type":"response.completed"')) {
+      this.#finished = true;
+      // The whole of it is said once more here.
+      const repeated = event.split("@").length - 1;
+      if (repeated !== this.#expected.length)
+        this.#problem ??= `response.completed holds ${repeated} of ${this.#expected.length} chunks`;
+    }
+  }
+
+  #stamps(text: string, start: number, end: number, now: number, lags: number[]): void {
+    for (let at = text.indexOf("@", start); at !== -1 && at < end; at = text.indexOf("@", at + 1)) {
+      const expected = this.#expected[this.chunks];
+      const number = Number(text.slice(at + 1, at + 1 + numberDigits));
+      if (
+        expected === undefined ||
+        number !== this.chunks ||
+        !text.startsWith(expected, at - expected.length)
+      )
+        this.#problem ??= `not chunk ${this.chunks}: ${text.slice(at - 20, at + 20)}`;
+      const sent = Number(text.slice(at + 2 + numberDigits, at + 2 + numberDigits + stampDigits));
+      lags.push(microsecondsBetween(sent, now) / 1000);
+      this.chunks += 1;
+    }
+  }
+}

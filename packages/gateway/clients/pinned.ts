@@ -1,0 +1,27 @@
+/** The clients that the end-to-end tests run, by set; each set is a folder of its own below `.clients`. */
+export const clientSets = {
+  current: {
+    "@ai-sdk/openai": "4.0.114",
+    "@ai-sdk/openai-compatible": "3.0.90",
+    "@modelcontextprotocol/server": "2.4.0",
+    "@openai/agents": "0.20.0",
+    "@openai/codex": "0.166.0",
+    ai: "7.0.169",
+    openai: "7.53.0",
+    zod: "4.6.7",
+  },
+  "codex-0.150.0": { "@openai/codex": "0.150.0" },
+  "codex-0.120.0": { "@openai/codex": "0.120.0" },
+  "codex-0.98.0": { "@openai/codex": "0.98.0" },
+  // The last that spoke Chat.
+  "codex-0.94.0": { "@openai/codex": "0.94.0" },
+} as const satisfies Record<string, Record<string, string>>;
+
+export type ClientSet = keyof typeof clientSets;
+
+export const olderCodex = [
+  "codex-0.150.0",
+  "codex-0.120.0",
+  "codex-0.98.0",
+  "codex-0.94.0",
+] as const satisfies ClientSet[];

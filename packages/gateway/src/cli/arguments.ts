@@ -1,0 +1,133 @@
+import { parseArgs, type ParseArgsConfig } from "node:util";
+import { didYouMean } from "../config/nearest.ts";
+
+/** What the command line asks for. */
+export type Command =
+  | { name: "serve"; flags: Flags }
+  | { name: "codex"; flags: Flags; args: string[] }
+  | { name: "migrate"; args: string[] }
+  | { name: "models"; flags: Flags }
+  | { name: "lessons"; flags: Flags; reset: boolean }
+  | { name: "help" }
+  | { name: "version" };
+
+export interface Flags {
+  config?: string | undefined;
+  upstream?: string | undefined;
+  apiKeyEnv?: string | undefined;
+  speaks?: string | undefined;
+  profile?: string | undefined;
+  host?: string | undefined;
+  port?: string | undefined;
+  json: boolean;
+}
+
+/** Typed wrongly: the message says how it is typed rightly. */
+export class UsageError extends Error {
+  readonly code = "usage";
+}
+
+const commands = ["serve", "codex", "migrate", "models", "lessons", "help"];
+
+const options = {
+  config: { type: "string", short: "c" },
+  upstream: { type: "string" },
+  "api-key-env": { type: "string" },
+  speaks: { type: "string" },
+  profile: { type: "string" },
+  host: { type: "string" },
+  port: { type: "string", short: "p" },
+  json: { type: "boolean" },
+  reset: { type: "boolean" },
+  help: { type: "boolean", short: "h" },
+  version: { type: "boolean", short: "V" },
+} as const satisfies ParseArgsConfig["options"];
+
+export function readArguments(argv: readonly string[]): Command {
+  const at = argv.findIndex((word, index) => isCommandPlace(argv, index) && !word.startsWith("-"));
+  const name = at < 0 ? "serve" : (argv[at] ?? "serve");
+  // In `--prot 99` it is the flag that is wrong.
+  if (!commands.includes(name)) parsed(argv.slice(0, at));
+  if (!commands.includes(name))
+    throw new UsageError(
+      `there is no command "${name}"${didYouMean(name, commands)}; deltawire --help lists them`,
+    );
+  // What stands behind `codex` is Codex's, and what stands behind `migrate` is read there.
+  const own =
+    name === "codex" || name === "migrate"
+      ? argv.slice(0, at)
+      : argv.filter((_, index) => index !== at);
+  const rest = name === "codex" || name === "migrate" ? argv.slice(at + 1) : [];
+  const { values } = parsed(own);
+  if (values.help === true || name === "help") return { name: "help" };
+  if (values.version === true) return { name: "version" };
+  const flags: Flags = {
+    config: values.config,
+    upstream: values.upstream,
+    apiKeyEnv: values["api-key-env"],
+    speaks: values.speaks,
+    profile: values.profile,
+    host: values.host,
+    port: values.port,
+    json: values.json === true,
+  };
+  switch (name) {
+    case "codex":
+      return { name, flags, args: rest };
+    case "migrate":
+      return { name, args: [...own, ...rest] };
+    case "models":
+      return { name, flags };
+    case "lessons":
+      return { name, flags, reset: values.reset === true };
+    default:
+      return { name: "serve", flags };
+  }
+}
+
+/** Whether the word at this place is a command and not the value of the flag before it. */
+function isCommandPlace(argv: readonly string[], index: number): boolean {
+  const before = argv[index - 1] ?? "";
+  if (!before.startsWith("-") || before.includes("=")) return true;
+  const long = Object.entries(options).find(
+    ([name, option]) =>
+      before === `--${name}` || ("short" in option && before === `-${option.short}`),
+  );
+  return long?.[1].type !== "string";
+}
+
+function parsed(args: readonly string[]) {
+  try {
+    return parseArgs({ args: [...args], options, allowPositionals: false, strict: true });
+  } catch (error) {
+    const unknown = /'(-[^' ]*)/.exec((error as Error).message)?.[1] ?? "";
+    const near = didYouMean(
+      unknown,
+      Object.keys(options).map((name) => `--${name}`),
+    );
+    const reason = (error as Error).message.split(". ")[0] ?? "";
+    throw new UsageError(`${reason}${near}; deltawire --help lists the flags`);
+  }
+}
+
+export const helpText = `Deltawire: any Responses or Chat client on any Chat or Responses upstream.
+
+  deltawire [serve]              serve on http://127.0.0.1:4141
+  deltawire codex [ARGUMENT …]   run the installed Codex against this gateway; its files stay as they are
+  deltawire migrate [FILE] [--write]
+                                 move wire_api = "chat" providers of a Codex configuration to this gateway
+  deltawire models               the names that clients can use
+  deltawire lessons [--reset]    what the running gateway has learned from upstreams' refusals
+
+  --config FILE                  a configuration; otherwise ./deltawire.toml, then the user's
+  --upstream URL                 an upstream, without a file
+  --api-key-env NAME             the environment variable that holds its key
+  --speaks chat|responses        which wire it speaks (chat)
+  --profile NAME                 how it differs: glm, deepseek, kimi, vllm, … (generic)
+  --host HOST, --port N          where to listen (127.0.0.1, 4141)
+  --json                         for programs
+  --help, --version
+
+Without a file and an upstream, keys in the environment (ZAI_API_KEY, OPENAI_API_KEY, …) make ready upstreams;
+without any of them the built-in demo model answers. In the repository: npm start -- COMMAND.
+`;

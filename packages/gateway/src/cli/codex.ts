@@ -1,0 +1,46 @@
+import { codexCommand } from "../codex/command.ts";
+import { dataFolder } from "../config/find.ts";
+import type { LoadedConfig } from "../config/load.ts";
+import { startGateway } from "../gateway.ts";
+import { modelList } from "../models/list.ts";
+import type { ModelList } from "../models/list.ts";
+import { runningGateway } from "./running.ts";
+import type { Terminal } from "./world.ts";
+
+const patienceMs = 3000;
+
+/** Runs Codex against the gateway that runs here, or one of its own for as long as Codex does. */
+export async function codex(
+  { config }: LoadedConfig,
+  args: readonly string[],
+  terminal: Terminal,
+): Promise<number> {
+  const { env } = terminal;
+  const token = config.server.clients[0]?.token ?? "local";
+  const running = await runningGateway(config);
+  if (running !== undefined) {
+    const model = firstOf((await running.ask("/v1/models")) as ModelList);
+    return codexCommand({ args, gateway: { url: running.url, token, model }, terminal });
+  }
+  // Codex draws on the whole terminal: nothing may be written beside it.
+  const server = { ...config.server, host: "127.0.0.1", port: 0, logLevel: "silent" as const };
+  const gateway = await startGateway({
+    config: { ...config, server },
+    env,
+    dataFolder: dataFolder(terminal),
+    logTo: { write: () => undefined },
+  });
+  try {
+    await gateway.discovery.ready(patienceMs);
+    const model = firstOf(
+      modelList({ config: gateway.config, discovered: gateway.discovery.snapshot() }),
+    );
+    return await codexCommand({ args, gateway: { url: gateway.url, token, model }, terminal });
+  } finally {
+    await gateway.close();
+  }
+}
+
+function firstOf({ data }: ModelList): string | undefined {
+  return data[0]?.id;
+}

@@ -1,0 +1,50 @@
+import type { LoadedConfig } from "../config/load.ts";
+import { startGateway } from "../gateway.ts";
+import type { ModelList } from "../models/list.ts";
+import { modelList } from "../models/list.ts";
+import type { Flags } from "./arguments.ts";
+import { runningGateway } from "./running.ts";
+import type { Terminal } from "./world.ts";
+
+const patienceMs = 8000;
+
+/** The names that clients can use: of the running gateway, or of one that is started for the question. */
+export async function models(
+  loaded: LoadedConfig,
+  flags: Flags,
+  terminal: Terminal,
+): Promise<number> {
+  const { stdout, stderr } = terminal;
+  const list = await listOf(loaded, terminal);
+  if (flags.json) stdout.write(`${JSON.stringify(list)}\n`);
+  else if (list.data.length === 0) {
+    stderr.write('no upstream told its models; "upstream/model" works all the same\n');
+    return 1;
+  } else {
+    const width = Math.max(...list.data.map(({ id }) => id.length));
+    const windows = new Map(list.models.map(({ slug, context_window: size }) => [slug, size]));
+    for (const { id, owned_by: owner } of list.data) {
+      const size = windows.get(id);
+      stdout.write(`${id.padEnd(width)}  ${owner}${size ? `  ${Math.round(size / 1000)}k` : ""}\n`);
+    }
+  }
+  return 0;
+}
+
+async function listOf({ config }: LoadedConfig, { env }: Terminal): Promise<ModelList> {
+  const running = await runningGateway(config);
+  if (running !== undefined) return (await running.ask("/v1/models")) as ModelList;
+  const server = { ...config.server, host: "127.0.0.1", port: 0, logLevel: "silent" as const };
+  const gateway = await startGateway({
+    config: { ...config, server },
+    env,
+    dataFolder: undefined,
+    logTo: { write: () => undefined },
+  });
+  try {
+    await gateway.discovery.ready(patienceMs);
+    return modelList({ config: gateway.config, discovered: gateway.discovery.snapshot() });
+  } finally {
+    await gateway.close();
+  }
+}

@@ -1,0 +1,101 @@
+import { dataFolder } from "../config/find.ts";
+import type { LoadedConfig } from "../config/load.ts";
+import { startGateway, type Gateway } from "../gateway.ts";
+import { unreachable } from "../unreachable.ts";
+import { version } from "../version.ts";
+import type { Flags } from "./arguments.ts";
+import type { Terminal } from "./world.ts";
+
+/** Serves until it is told to stop. */
+export async function serve(
+  loaded: LoadedConfig,
+  flags: Flags,
+  terminal: Terminal,
+): Promise<number> {
+  const { stdout, stderr, env } = terminal;
+  const { config } = loaded;
+  for (const warning of config.warnings) stderr.write(`warning: ${warning}\n`);
+  const gateway = await listening(() =>
+    startGateway({ config, env, dataFolder: dataFolder(terminal), logTo: stderr }),
+  );
+  // Whoever reads the greeting may tell it to stop at once.
+  const stopped = stopSignal();
+  stdout.write(
+    flags.json ? `${JSON.stringify(summary(gateway, loaded))}\n` : greeting(gateway, loaded),
+  );
+  await stopped;
+  if (!flags.json) stderr.write("Stopping: open streams may finish. Once more to stop at once.\n");
+  process.once("SIGINT", () => process.exit(130));
+  process.once("SIGTERM", () => process.exit(143));
+  await gateway.drain();
+  return 0;
+}
+
+async function listening(start: () => Promise<Gateway>): Promise<Gateway> {
+  try {
+    return await start();
+  } catch (error) {
+    const { code, port, address } = error as NodeJS.ErrnoException & {
+      port?: number;
+      address?: string;
+    };
+    const reason =
+      code === "EADDRINUSE"
+        ? `port ${port} is in use, perhaps by another gateway; stop it or choose one with --port`
+        : code === "EACCES" || code === "EADDRNOTAVAIL"
+          ? `cannot listen on ${address}:${port} (${code}); choose others with --host and --port`
+          : undefined;
+    if (reason === undefined) throw error;
+    throw Object.assign(new Error(reason), { code });
+  }
+}
+
+function stopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    process.once("SIGINT", () => resolve());
+    process.once("SIGTERM", () => resolve());
+  });
+}
+
+function summary({ url, config }: Gateway, { source }: LoadedConfig): object {
+  return {
+    url,
+    version,
+    source,
+    upstreams: [...config.upstreams.keys()],
+    models: [...config.models.keys()],
+  };
+}
+
+function greeting({ url, config }: Gateway, { source }: LoadedConfig): string {
+  const upstreams = [...config.upstreams.values()].map(
+    ({ name, speaks, profile }) =>
+      `${name} (${speaks}${profile.name === "generic" ? "" : `, ${profile.name}`})`,
+  );
+  const names = [...config.models.keys()];
+  const lines = [
+    ["from", whereFrom(source)],
+    ["upstreams", upstreams.join(", ")],
+    ...(names.length === 0 ? [] : [["models", names.join(", ")]]),
+    ["Codex", "npm start -- codex, or paste the block that the page shows"],
+    ["page", `${url}/`],
+    ["API", `${url}/v1`],
+  ];
+  const table = lines.map(([name = "", text = ""]) => `  ${name.padEnd(10)} ${text}\n`).join("");
+  return `Deltawire ${version} is listening on ${url}\n${table}`;
+}
+
+function whereFrom(source: LoadedConfig["source"]): string {
+  switch (source.kind) {
+    case "file":
+      return source.path;
+    case "flags":
+      return "the command line";
+    case "environment":
+      return `keys in the environment: ${source.variables.join(", ")}`;
+    case "nothing":
+      return "nothing configured, so the built-in demo model answers (docs/configuration.md)";
+    default:
+      return unreachable(source);
+  }
+}

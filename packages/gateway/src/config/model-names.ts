@@ -1,0 +1,126 @@
+import type { ModelAlias, ModelTarget } from "./config.ts";
+import { decodeSection, tableOf } from "./decode.ts";
+import { decodeValue, isTable, type Reading } from "./decode-value.ts";
+import type { KeyPath } from "./locate.ts";
+import { didYouMean, nearest } from "./nearest.ts";
+import { settingsOf } from "./settings.ts";
+import type { ReadUpstreams } from "./upstream.ts";
+
+/** What a name in `[models]` may lead to. */
+export interface Targets {
+  readonly upstreams: ReadUpstreams;
+  /** Whether `demo/…` is there. */
+  readonly demo: boolean;
+}
+
+/** `[models]`: the names that clients use. */
+export function readModelNames(
+  table: unknown,
+  targets: Targets,
+  reading: Reading,
+): Map<string, ModelAlias> {
+  const named = tableOf(table, ["models"], reading.problems);
+  const aliases = new Map<string, ModelAlias>();
+  for (const [name, given] of Object.entries(named)) {
+    const path = ["models", name];
+    checkName(name, path, targets, reading);
+    const { use: texts, context_window: contextWindow } = isTable(given)
+      ? decodeSection("models.*", given, path, reading)
+      : { use: decodeShort(given, path, reading), context_window: undefined };
+    const place = isTable(given) ? [...path, "use"] : path;
+    const isList = Array.isArray(isTable(given) ? given["use"] : given);
+    const use = (texts ?? []).flatMap((text, index) =>
+      readTarget(text, isList ? [...place, index] : place, targets, named, reading),
+    );
+    checkList(texts, use, place, reading);
+    aliases.set(name, { targets: use, contextWindow });
+  }
+  return aliases;
+}
+
+/** `"upstream/model"` or a list, where nothing else is said. */
+function decodeShort(
+  given: unknown,
+  path: KeyPath,
+  reading: Reading,
+): readonly string[] | undefined {
+  const setting = settingsOf("models.*").get("use");
+  if (setting === undefined) return undefined;
+  return decodeValue(given, setting, path, reading) as readonly string[] | undefined;
+}
+
+function checkName(name: string, path: KeyPath, targets: Targets, { problems }: Reading): void {
+  const [upstream = ""] = name.split("/", 1);
+  if (name.trim() === "")
+    problems.error(path, "is an empty name; write a name that clients can ask for");
+  else if (name.includes("/") && isKnown(upstream, targets))
+    problems.error(
+      path,
+      `has the form of a model of the upstream ${upstream}, which works without an entry; take another name`,
+    );
+}
+
+function readTarget(
+  text: string,
+  place: KeyPath,
+  targets: Targets,
+  aliases: object,
+  { problems }: Reading,
+): ModelTarget[] {
+  const slash = text.indexOf("/");
+  const upstream = text.slice(0, Math.max(slash, 0));
+  const model = text.slice(slash + 1);
+  if (slash === -1 || model === "") {
+    const isAlias = Object.hasOwn(aliases, text);
+    const near =
+      didYouMean(text, isAlias ? [] : listedModels(targets)) || ' write "upstream/model"';
+    problems.error(
+      place,
+      `${isAlias ? "leads to another name, and only a model of an upstream can stand here" : "has no upstream before a slash"};${near}`,
+    );
+    return [];
+  }
+  if (!isKnown(upstream, targets)) {
+    const near = didYouMean(upstream, [
+      ...targets.upstreams.keys(),
+      ...(targets.demo ? ["demo"] : []),
+    ]);
+    const known = [...targets.upstreams.keys()].join(", ") || "none";
+    problems.error(
+      place,
+      `there is no upstream ${JSON.stringify(upstream)};${near === "" ? ` known are ${known}` : near}`,
+    );
+    return [];
+  }
+  const listed = targets.upstreams.get(upstream)?.models;
+  if (listed !== undefined && !listed.includes(model)) {
+    const near = nearest(model, listed);
+    problems.warn(
+      place,
+      `${upstream} does not list ${JSON.stringify(model)} in its models${near === undefined ? "; requests for it are sent all the same" : `; did you mean ${upstream}/${near}?`}`,
+    );
+  }
+  return [{ upstream, model }];
+}
+
+function checkList(
+  given: readonly string[] | undefined,
+  targets: readonly ModelTarget[],
+  place: KeyPath,
+  { problems }: Reading,
+): void {
+  if (given?.length === 0) problems.error(place, 'is empty; write "upstream/model"');
+  const names = targets.map(({ upstream, model }) => `${upstream}/${model}`);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) problems.error(place, `has ${twice} twice; take one out`);
+}
+
+function isKnown(upstream: string, { upstreams, demo }: Targets): boolean {
+  return upstreams.has(upstream) || (demo && upstream === "demo");
+}
+
+function listedModels({ upstreams }: Targets): string[] {
+  return [...upstreams].flatMap(([name, upstream]) =>
+    (upstream?.models ?? []).map((model) => `${name}/${model}`),
+  );
+}

@@ -1,0 +1,134 @@
+import { parse, TomlError } from "smol-toml";
+import { pointsAtGateway } from "./base-url.ts";
+import { isCodexConfig, readCodexProviders } from "./codex-providers.ts";
+import type { Config, UpstreamConfig } from "./config.ts";
+import { placesOf } from "./decode.ts";
+import { isTable, type Reading, type Table } from "./decode-value.ts";
+import { readModelNames } from "./model-names.ts";
+import { didYouMean, nearest } from "./nearest.ts";
+import { ConfigError, Problems, type Place } from "./problems.ts";
+import type { Environment } from "./secret.ts";
+import { readServer, type ServerOverrides } from "./server.ts";
+import { readUpstreams } from "./upstream.ts";
+
+export interface ReadOptions {
+  /** For messages. */
+  readonly file: string;
+  readonly env: Environment;
+  /** What the command line or the environment adds; it wins over the file. */
+  readonly overrides?: Overrides;
+}
+
+export interface Overrides extends ServerOverrides {
+  readonly upstreams?: readonly UpstreamConfig[];
+}
+
+/** A whole configuration from the text of `deltawire.toml`. Throws a ConfigError with all that is wrong in it. */
+export function readConfig(text: string, { file, env, overrides = {} }: ReadOptions): Config {
+  const document = parseToml(text, file);
+  const problems = new Problems(file, text);
+  const reading = { env, problems };
+  checkSections(document, problems);
+  const { demo: wantsDemo, ...server } = readServer(document, overrides, reading);
+  const found = allUpstreams(document, { file, env, overrides }, reading);
+  for (const { name, upstream, place } of found.values()) {
+    if (name === "demo" && wantsDemo !== false)
+      problems.error(
+        place,
+        "has the name of the built-in demo; take another one, or set demo = false under [server]",
+      );
+    if (upstream !== undefined && pointsAtGateway(upstream.baseUrl, server))
+      problems.error(
+        place,
+        `leads to this gateway itself, on port ${server.port}; name the server behind it, or take it out`,
+      );
+  }
+  const upstreams = new Map([...found].map(([name, { upstream }]) => [name, upstream]));
+  const demo = wantsDemo ?? upstreams.size === 0;
+  const models = readModelNames(document["models"], { upstreams, demo }, reading);
+  problems.throwIfAny();
+  return {
+    server: { ...server, demo },
+    upstreams: new Map([...upstreams].filter(isUsable)),
+    models,
+    warnings: problems.warnings,
+  };
+}
+
+function isUsable(
+  entry: readonly [string, UpstreamConfig | undefined],
+): entry is [string, UpstreamConfig] {
+  return entry[1] !== undefined;
+}
+
+function parseToml(text: string, file: string): Table {
+  try {
+    return parse(text);
+  } catch (error) {
+    if (!(error instanceof TomlError)) throw error;
+    // The rest of its message shows the line, and a key may stand in it.
+    const [first = ""] = error.message.split("\n", 1);
+    const reason = first.replace(/^Invalid TOML document: /, "");
+    const advice = tomlAdvice[reason] ?? "see https://toml.io for how it is written";
+    throw new ConfigError([`${file}:${error.line}:${error.column}: ${reason}; ${advice}`]);
+  }
+}
+
+const tomlAdvice: Readonly<Record<string, string>> = {
+  "invalid value": "a text stands in quotes",
+  "unfinished string": "close the quotes on the same line",
+  "unfinished array": "close the list with ]",
+  "unfinished table": "close the table with }",
+  "incomplete key-value: cannot find end of key": "write NAME = VALUE",
+  "illegal character in key": "put the name in quotes",
+  "unrecognised escape sequence": "write \\\\ for a backslash, or use 'single quotes'",
+  "trying to redefine an already defined table or value": "keep one of the two",
+  "trying to redefine an already defined value": "keep one of the two",
+  "expected comma or end of structure": "put a comma between two values",
+  "each key-value declaration must be followed by an end-of-line":
+    "begin a new line, or put the whole value in quotes",
+};
+
+const sections = ["server", "clients", "upstreams", "models", "model_providers"] as const;
+
+function checkSections(document: Table, problems: Problems): void {
+  const isCodex = isCodexConfig(document);
+  const known: readonly string[] = sections;
+  for (const [name, value] of Object.entries(document)) {
+    if (known.includes(name)) continue;
+    if (!isCodex) {
+      const [place] = placesOf(name);
+      const near =
+        didYouMean(name, sections) || (place === undefined ? "" : ` did you mean ${place}?`);
+      problems.error([name], `is no setting;${near || ` known are ${sections.join(", ")}`}`);
+    } else if (isTable(value) && nearest(name, sections) !== undefined)
+      // Not an error, for Codex has more tables with every release.
+      problems.warn([name], `is not read here;${didYouMean(name, sections)}`);
+  }
+}
+
+interface FoundUpstream {
+  readonly name: string;
+  readonly upstream: UpstreamConfig | undefined;
+  readonly place: Place;
+}
+
+function allUpstreams(
+  document: Table,
+  { file, overrides }: ReadOptions,
+  reading: Reading,
+): Map<string, FoundUpstream> {
+  const found = new Map<string, FoundUpstream>();
+  for (const [name, upstream] of readUpstreams(document["upstreams"], reading))
+    found.set(name, { name, upstream, place: ["upstreams", name, "base_url"] });
+  if (isCodexConfig(document))
+    for (const [name, upstream] of readCodexProviders(document, file, reading)) {
+      const path = ["model_providers", name];
+      if (found.has(name))
+        reading.problems.error(path, `is there as upstreams.${name} too; rename one of the two`);
+      found.set(name, { name, upstream, place: [...path, "base_url"] });
+    }
+  for (const upstream of overrides?.upstreams ?? [])
+    found.set(upstream.name, { name: upstream.name, upstream, place: "--upstream" });
+  return found;
+}

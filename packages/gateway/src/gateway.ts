@@ -1,0 +1,199 @@
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { genericProfile } from "@deltawire/wire";
+import type { Config, UpstreamConfig } from "./config/config.ts";
+import type { Call } from "./http/call.ts";
+import { Problem } from "./http/problem.ts";
+import { servePassthrough } from "./http/serve-passthrough.ts";
+import { serveChat, serveResponses, type ReplyServer } from "./http/serve-replies.ts";
+import {
+  forgetLessons,
+  serveHealth,
+  serveHome,
+  serveLessons,
+  serveModel,
+  serveModels,
+  serveOpenApi,
+  serveReady,
+  serveUpstreams,
+  type StatusServer,
+} from "./http/serve-status.ts";
+import { httpServer } from "./http/server.ts";
+import { createLog, type Log, type LogTarget } from "./log.ts";
+import { askForModels } from "./models/ask-upstream.ts";
+import { ModelDiscovery } from "./models/discovery.ts";
+import { resolveModel } from "./models/resolve.ts";
+import { Envelopes } from "./reasoning/envelope.ts";
+import { sealingKey } from "./reasoning/key-file.ts";
+import { Relay } from "./relay/relay.ts";
+import { Secrets } from "./security/secrets.ts";
+import { version } from "./version.ts";
+
+export interface GatewayOptions {
+  config: Config;
+  env: Readonly<Record<string, string | undefined>>;
+  /** Where the sealing key is kept; undefined: in memory, for as long as the process runs. */
+  dataFolder: string | undefined;
+  logTo: LogTarget;
+  /** Silence is counted in beats, of a second unless told otherwise. */
+  beatMs?: number;
+}
+
+export interface Gateway {
+  /** Where it listens: `http://127.0.0.1:4141`. */
+  url: string;
+  /** With the demo upstream, where that is served. */
+  config: Config;
+  relay: Relay;
+  discovery: ModelDiscovery;
+  log: Log;
+  /** Takes no more requests, lets those that run end within the limit, and ends the rest. */
+  drain(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Puts the parts together and listens. */
+export async function startGateway(options: GatewayOptions): Promise<Gateway> {
+  const { env, dataFolder, logTo } = options;
+  const log = createLog(options.config.server.logLevel, logTo, Secrets.of(options.config));
+  const demo = options.config.server.demo ? await startDemoUpstream() : undefined;
+  const config = demo === undefined ? options.config : withUpstream(options.config, demo.upstream);
+  const relay = new Relay(config, new Envelopes(keyIn(dataFolder, log)), env, options.beatMs);
+  const discovery = new ModelDiscovery({
+    upstreams: config.upstreams.values(),
+    ask: ({ name }) => {
+      const upstream = relay.upstreams.get(name);
+      return upstream === undefined ? Promise.resolve([]) : askForModels(upstream);
+    },
+    now: Date.now,
+    onFailure: ({ name }, cause) =>
+      log.debug(
+        { upstream: name, cause: String(cause) },
+        "the models of an upstream are not known",
+      ),
+  });
+
+  const replies: ReplyServer = {
+    relay,
+    maxBodyBytes: config.server.maxBodyBytes,
+    targetsOf(model) {
+      const resolved = resolveModel(model, config, discovery.snapshot());
+      if (resolved.ok) return resolved.targets;
+      throw new Problem("model_not_found", resolved.message, { param: "model" });
+    },
+  };
+  const status: StatusServer = {
+    config,
+    relay,
+    discovery,
+    version,
+    url: () => url,
+    isDraining: () => http.draining,
+  };
+  const through = (path: string) => (call: Call) => servePassthrough(call, replies, path);
+  const http = httpServer(
+    config.server,
+    {
+      responses: (call) => serveResponses(call, replies),
+      chat: (call) => serveChat(call, replies),
+      models: (call) => serveModels(call, status),
+      model: (call) => serveModel(call, status),
+      embeddings: through("/embeddings"),
+      "image generations": through("/images/generations"),
+      "image edits": through("/images/edits"),
+      transcriptions: through("/audio/transcriptions"),
+      translations: through("/audio/translations"),
+      speech: through("/audio/speech"),
+      upstreams: (call) => serveUpstreams(call, status),
+      lessons: (call) => serveLessons(call, status),
+      "forget lessons": (call) => forgetLessons(call, status),
+      health: (call) => serveHealth(call, status),
+      ready: (call) => serveReady(call, status),
+      openapi: (call) => serveOpenApi(call, status),
+      home: (call) => serveHome(call, status),
+    },
+    log,
+    options.beatMs,
+  );
+  const release = async (): Promise<void> => {
+    await relay.close();
+    await demo?.close();
+  };
+  http.server.listen(config.server.port, config.server.host);
+  try {
+    await once(http.server, "listening");
+  } catch (error) {
+    await release();
+    throw error;
+  }
+  const url = urlOf(config.server.host, http.server.address() as AddressInfo);
+
+  return {
+    url,
+    config,
+    relay,
+    discovery,
+    log,
+    async drain() {
+      const limit = setTimeout(() => http.abort(), config.server.drainSeconds * 1000);
+      await http.drain();
+      clearTimeout(limit);
+      await release();
+    },
+    async close() {
+      const drained = http.drain();
+      http.abort();
+      await drained;
+      await release();
+    },
+  };
+}
+
+async function startDemoUpstream(): Promise<{
+  upstream: UpstreamConfig;
+  close: () => Promise<void>;
+}> {
+  // Most gateways never need it, and a start should not wait for it.
+  const { startDemo } = await import("./demo/server.ts");
+  const demo = await startDemo({ paceMs: 15 });
+  const upstream: UpstreamConfig = {
+    name: "demo",
+    baseUrl: demo.url,
+    speaks: "chat",
+    profile: genericProfile,
+    apiKey: undefined,
+    apiKeyVariable: undefined,
+    apiKeyHeader: "authorization",
+    headers: {},
+    query: {},
+    models: undefined,
+    connectTimeoutMs: 5_000,
+    idleTimeoutMs: 120_000,
+    retries: 2,
+  };
+  return { upstream, close: () => demo.close() };
+}
+
+function withUpstream(config: Config, upstream: UpstreamConfig): Config {
+  return { ...config, upstreams: new Map([...config.upstreams, [upstream.name, upstream]]) };
+}
+
+/** A folder that cannot be written costs what is sealed at the next start, and nothing else. */
+function keyIn(folder: string | undefined, log: Log): Buffer {
+  if (folder === undefined) return randomBytes(32);
+  try {
+    return sealingKey(folder);
+  } catch (error) {
+    log.warn(
+      { cause: (error as Error).message },
+      "the sealing key cannot be kept; sealed reasoning ends with this process",
+    );
+    return randomBytes(32);
+  }
+}
+
+function urlOf(host: string, { port }: AddressInfo): string {
+  const name = host.includes(":") ? `[${host}]` : host;
+  return `http://${name}:${port}`;
+}

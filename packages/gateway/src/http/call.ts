@@ -1,0 +1,54 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ClientConfig } from "../config/config.ts";
+import type { ExchangeRecord } from "../relay/relay.ts";
+import { Problem } from "./problem.ts";
+
+/** One request of a client, and what the log will tell of it. */
+export interface Call {
+  readonly id: string;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly url: URL;
+  /** Whose token it came with. */
+  readonly client: ClientConfig | undefined;
+  /** The client has left, or the gateway stops. */
+  readonly signal: AbortSignal;
+  /** What stands for `{…}` in the route's path. */
+  readonly rest: string;
+  model: string | undefined;
+  record: ExchangeRecord | undefined;
+  firstByteAt: number | undefined;
+}
+
+export function sendJson(
+  response: ServerResponse,
+  status: number,
+  body: unknown,
+  headers: Record<string, string> = {},
+): void {
+  const text = JSON.stringify(body);
+  response.writeHead(status, {
+    "content-type": "application/json; charset=utf-8",
+    "content-length": Buffer.byteLength(text),
+    ...headers,
+  });
+  response.end(text);
+}
+
+/** A choice that a client makes by a header, else what its token says, else the usual. */
+export function chosen<Word extends string>(
+  call: Call,
+  header: string,
+  words: readonly [usual: Word, ...others: Word[]],
+  ofToken: Word | undefined,
+): Word {
+  const given = call.request.headers[header];
+  if (given === undefined) return ofToken ?? words[0];
+  const word = words.find((each) => each === given);
+  if (word !== undefined) return word;
+  throw new Problem(
+    "invalid_header",
+    `${header}: expected one of ${words.join(", ")}, got "${String(given)}"`,
+    { param: header },
+  );
+}

@@ -1,0 +1,78 @@
+import { routes } from "./routes.ts";
+
+/** The gateway's interface as an OpenAPI 3.1 document. Bodies are OpenAI's, and are described there. */
+export function openApi(version: string, url: string): object {
+  const paths: Record<string, Record<string, object>> = {};
+  for (const { method, path, name, open, summary } of routes) {
+    const parameters = path.includes("{")
+      ? [{ name: "model", in: "path", required: true, schema: { type: "string" } }]
+      : [];
+    paths[path] = {
+      ...paths[path],
+      [method.toLowerCase()]: {
+        operationId: name.replaceAll(" ", "_"),
+        summary,
+        parameters,
+        ...(open ? { security: [] } : {}),
+        ...(method === "POST" ? { requestBody: bodyOf(path) } : {}),
+        responses: {
+          "200": { description: "The reply; events where a stream was asked for." },
+          ...(open
+            ? {}
+            : {
+                default: {
+                  description: "An error.",
+                  content: {
+                    "application/json": { schema: { $ref: "#/components/schemas/Error" } },
+                  },
+                },
+              }),
+        },
+      },
+    };
+  }
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Deltawire",
+      version,
+      description: "Any Responses or Chat client on any Chat or Responses upstream.",
+      license: { name: "MIT", identifier: "MIT" },
+    },
+    servers: [{ url }],
+    security: [{ token: [] }],
+    paths,
+    components: {
+      securitySchemes: { token: { type: "http", scheme: "bearer" } },
+      schemas: {
+        Error: {
+          type: "object",
+          required: ["error"],
+          properties: {
+            error: {
+              type: "object",
+              required: ["message", "type", "param", "code"],
+              properties: {
+                message: { type: "string" },
+                type: { type: "string" },
+                param: { type: ["string", "null"] },
+                code: { type: ["string", "null"] },
+              },
+            },
+          },
+        },
+      },
+    },
+  };
+}
+
+const multipartPaths = ["/v1/images/edits", "/v1/audio/transcriptions", "/v1/audio/translations"];
+
+function bodyOf(path: string): object {
+  const type = multipartPaths.includes(path) ? "multipart/form-data" : "application/json";
+  const properties = { model: { type: "string", description: "A name of GET /v1/models." } };
+  return {
+    required: true,
+    content: { [type]: { schema: { type: "object", required: ["model"], properties } } },
+  };
+}

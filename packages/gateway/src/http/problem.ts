@@ -1,0 +1,163 @@
+import { WireError, type WireErrorCode } from "@deltawire/wire";
+
+/** What can be wrong with a request before any upstream is asked, and what can become of asking one. */
+export type ProblemCode =
+  | "invalid_json"
+  | "invalid_header"
+  | "invalid_request"
+  | "request_too_large"
+  | "encoding_not_supported"
+  | "missing_token"
+  | "host_not_allowed"
+  | "origin_not_allowed"
+  | "not_found"
+  | "method_not_allowed"
+  | "upgrade_not_supported"
+  | "model_not_found"
+  | "request_timeout"
+  | "shutting_down"
+  | "upstream_key_missing"
+  | "upstream_unreachable"
+  | "upstream_timeout"
+  | "upstream_circuit_open"
+  | "upstream_redirect"
+  | "upstream_error"
+  | "upstream_refused"
+  | "context_length_exceeded"
+  | "insufficient_quota"
+  | "rate_limit_exceeded"
+  | "server_is_overloaded"
+  | "internal_error";
+
+/** A failure that a client is told of. */
+export class Problem extends Error {
+  readonly code: ProblemCode;
+  readonly param: string | undefined;
+  /** The upstream's own status, where it is told on. */
+  readonly status: number | undefined;
+  /** Seconds. */
+  readonly retryAfter: number | undefined;
+  /** The provider's own error object, whose fields are kept. */
+  readonly provider: Readonly<Record<string, unknown>> | undefined;
+
+  constructor(
+    code: ProblemCode,
+    message: string,
+    more: {
+      param?: string | undefined;
+      status?: number | undefined;
+      retryAfter?: number | undefined;
+      provider?: Readonly<Record<string, unknown>> | undefined;
+      cause?: unknown;
+    } = {},
+  ) {
+    super(message, more.cause === undefined ? undefined : { cause: more.cause });
+    this.name = "Problem";
+    this.code = code;
+    this.param = more.param;
+    this.status = more.status;
+    this.retryAfter = more.retryAfter;
+    this.provider = more.provider;
+  }
+}
+
+const statuses: Record<ProblemCode | WireErrorCode, number> = {
+  invalid_json: 400,
+  invalid_header: 400,
+  invalid_request: 400,
+  unsupported: 400,
+  request_too_large: 413,
+  encoding_not_supported: 415,
+  missing_token: 401,
+  host_not_allowed: 403,
+  origin_not_allowed: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  upgrade_not_supported: 426,
+  model_not_found: 404,
+  request_timeout: 408,
+  shutting_down: 503,
+  upstream_key_missing: 502,
+  upstream_unreachable: 502,
+  upstream_timeout: 504,
+  upstream_circuit_open: 503,
+  upstream_redirect: 502,
+  upstream_error: 502,
+  upstream_refused: 400,
+  context_length_exceeded: 400,
+  insufficient_quota: 429,
+  rate_limit_exceeded: 429,
+  server_is_overloaded: 503,
+  internal_error: 500,
+  // of the library, and never a client's fault
+  invalid_config: 500,
+  event_too_large: 502,
+  no_text_decoder: 500,
+  reply_failed: 502,
+  call_not_whole: 502,
+};
+
+export interface ProblemReply {
+  status: number;
+  headers: Record<string, string>;
+  body: { error: Record<string, unknown> };
+}
+
+/** The only place where a failure becomes a status and a body, in the shape of OpenAI's errors. */
+export function problemReply(error: unknown): ProblemReply {
+  const { code, message, param, ...more } = asProblem(error);
+  const status = more.status ?? statuses[code];
+  const headers: Record<string, string> = {};
+  if (more.retryAfter !== undefined) headers["retry-after"] = String(Math.ceil(more.retryAfter));
+  if (status === 401) headers["www-authenticate"] = 'Bearer realm="deltawire"';
+  if (status === 413 || status === 408) headers["connection"] = "close";
+  const { provider } = more;
+  // What the provider says of its own refusal is what its users look up.
+  const own = code === "upstream_refused" ? provider : undefined;
+  return {
+    status,
+    headers,
+    body: {
+      error: {
+        ...provider,
+        message,
+        type: own?.["type"] ?? typeOf(status),
+        param: param ?? own?.["param"] ?? null,
+        code: own?.["code"] ?? code,
+      },
+    },
+  };
+}
+
+function asProblem(error: unknown): {
+  code: ProblemCode | WireErrorCode;
+  message: string;
+  param: string | undefined;
+  status?: number | undefined;
+  retryAfter?: number | undefined;
+  provider?: Readonly<Record<string, unknown>> | undefined;
+} {
+  if (error instanceof Problem || error instanceof WireError) return error;
+  // Whatever it is, it is ours: the log has the rest.
+  return {
+    code: "internal_error",
+    message: "the gateway failed; its log has more",
+    param: undefined,
+  };
+}
+
+/** OpenAI's SDKs choose their error classes by the status; `type` is for people and other clients. */
+function typeOf(status: number): string {
+  switch (status) {
+    case 401:
+      return "authentication_error";
+    case 403:
+      return "permission_error";
+    case 404:
+      return "not_found_error";
+    case 429:
+      return "rate_limit_error";
+    default:
+      return status >= 500 ? "server_error" : "invalid_request_error";
+  }
+}

@@ -1,0 +1,155 @@
+import { Readable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { JsonObject } from "@deltawire/wire";
+import type { ModelTarget } from "../config/config.ts";
+import { forward, type FailedForward, type ForwardOutcome } from "../passthrough/forward.ts";
+import { HeldBody } from "../passthrough/held-body.ts";
+import { boundaryOf } from "../passthrough/multipart-model.ts";
+import { mayFallBack, problemOf } from "../relay/failure.ts";
+import type { Upstream } from "../relay/upstream.ts";
+import type { Call } from "./call.ts";
+import { Problem } from "./problem.ts";
+import { readJson, unpackedStream } from "./request-body.ts";
+import type { ReplyServer } from "./serve-replies.ts";
+
+/** The other endpoints of OpenAI's API: to the upstream of the model that they name, and back as it comes. */
+export async function servePassthrough(
+  call: Call,
+  server: ReplyServer,
+  path: string,
+): Promise<void> {
+  const boundary = boundaryOf(call.request.headers["content-type"] ?? "");
+  if (boundary === undefined) await serveJson(call, server, path);
+  else await serveMultipart(call, server, path, boundary);
+}
+
+async function serveJson(call: Call, server: ReplyServer, path: string): Promise<void> {
+  const body = await readJson(call.request, server.maxBodyBytes);
+  if (typeof body !== "object" || body === null || Array.isArray(body))
+    throw new Problem("invalid_json", "the body is no JSON object");
+  const model = (body as JsonObject)["model"];
+  if (model !== undefined && typeof model !== "string")
+    throw new Problem("invalid_request", "model: expected a string", { param: "model" });
+  let problem: Problem | undefined;
+  for (const target of targetsFor(call, server, model)) {
+    const text = JSON.stringify(model === undefined ? body : { ...body, model: target.model });
+    const tried = await tryTarget(call, server, target, path, text);
+    if (typeof tried === "string") return;
+    problem = tried;
+    if (!mayFallBack(problem)) break;
+  }
+  throw problem ?? new Problem("model_not_found", "no upstream serves this model");
+}
+
+async function tryTarget(
+  call: Call,
+  server: ReplyServer,
+  target: ModelTarget,
+  path: string,
+  body: string,
+): Promise<"over" | Problem> {
+  const { relay } = server;
+  const upstream = upstreamOf(call, server, target);
+  if (upstream instanceof Problem) return upstream;
+  const headers = { "content-type": "application/json", accept: "*/*" };
+  for (let tried = 1; ; tried += 1) {
+    const outcome = await sent(call, upstream, { path, headers, body });
+    if (outcome.is === "answered" || outcome.is === "left") return "over";
+    relay.note(upstream, outcome);
+    const wait = relay.waitAfter(outcome, upstream, tried);
+    if (wait === undefined) return problemFrom(outcome, upstream, server);
+    try {
+      await sleep(wait, undefined, { signal: call.signal });
+    } catch {
+      return "over"; // the client has left
+    }
+  }
+}
+
+/** A file goes by once: what fails on the way is not tried again. */
+async function serveMultipart(
+  call: Call,
+  server: ReplyServer,
+  path: string,
+  boundary: string,
+): Promise<void> {
+  const { stream, packed } = unpackedStream(call.request, server.maxBodyBytes);
+  const held = new HeldBody(stream as AsyncIterable<Buffer>, boundary);
+  try {
+    const found = await held.findModel();
+    const [target] = targetsFor(call, server, found?.value);
+    if (target === undefined) throw new Problem("model_not_found", "no upstream serves this model");
+    const upstream = upstreamOf(call, server, target);
+    if (upstream instanceof Problem) throw upstream;
+    const { headers } = call.request;
+    const announced = Number(headers["content-length"]);
+    const grown =
+      found === undefined ? 0 : Buffer.byteLength(target.model) - (found.end - found.start);
+    const length = packed || !Number.isInteger(announced) ? undefined : String(announced + grown);
+    const outcome = await sent(call, upstream, {
+      path,
+      headers: {
+        "content-type": headers["content-type"] ?? "",
+        accept: "*/*",
+        ...(length === undefined ? {} : { "content-length": length }),
+      },
+      body: Readable.from(held.withModel(found === undefined ? undefined : target.model), {
+        objectMode: false,
+      }),
+    });
+    if (outcome.is === "answered" || outcome.is === "left") return;
+    server.relay.note(upstream, outcome);
+    throw problemFrom(outcome, upstream, server);
+  } finally {
+    await held.release();
+  }
+}
+
+function targetsFor(
+  call: Call,
+  server: ReplyServer,
+  model: string | undefined,
+): readonly ModelTarget[] {
+  call.model = model;
+  if (model !== undefined) return server.targetsOf(model);
+  const names = [...server.relay.upstreams.keys()];
+  if (names.length === 1 && names[0] !== undefined) return [{ upstream: names[0], model: "" }];
+  throw new Problem(
+    "invalid_request",
+    "model: expected the name of a model; GET /v1/models lists them",
+    { param: "model" },
+  );
+}
+
+function upstreamOf(
+  call: Call,
+  { relay }: ReplyServer,
+  { upstream: name, model }: ModelTarget,
+): Upstream | Problem {
+  const upstream = relay.upstreams.get(name);
+  if (upstream === undefined)
+    return new Problem("model_not_found", `there is no upstream "${name}"`);
+  call.record ??= { attempts: 0, lessons: [], repairs: new Map() };
+  call.record.upstream = name;
+  if (model !== "") call.record.upstreamModel = model;
+  upstream.budget.request();
+  return relay.unusable(upstream) ?? upstream;
+}
+
+async function sent(
+  call: Call,
+  upstream: Upstream,
+  request: Pick<Parameters<typeof forward>[0], "path" | "headers" | "body">,
+): Promise<ForwardOutcome> {
+  const { response, signal, record } = call;
+  if (record !== undefined) record.attempts += 1;
+  const onFirst = (): void => void (call.firstByteAt = performance.now());
+  const outcome = await forward({ upstream, response, signal, onFirst, ...request });
+  if (outcome.is === "answered") upstream.circuit.succeeded();
+  else if (outcome.is === "left") upstream.circuit.undecided(Date.now());
+  return outcome;
+}
+
+function problemFrom(outcome: FailedForward, upstream: Upstream, { relay }: ReplyServer): Problem {
+  return problemOf(outcome, upstream.config, (text) => relay.secrets.redact(text), Date.now());
+}

@@ -1,0 +1,80 @@
+import { decodeChatRequest, decodeResponsesRequest } from "@deltawire/wire";
+import type { ModelTarget } from "../config/config.ts";
+import { clientWires } from "../relay/client-wire.ts";
+import type { ClientRequest } from "../relay/plan.ts";
+import { StreamReceiver, WholeReceiver } from "../relay/receiver.ts";
+import type { ExchangeRecord, Relay } from "../relay/relay.ts";
+import { chosen, sendJson, type Call } from "./call.ts";
+import { isCodex } from "./client-kind.ts";
+import { Problem } from "./problem.ts";
+import { readJson } from "./request-body.ts";
+
+export interface ReplyServer {
+  relay: Relay;
+  maxBodyBytes: number;
+  /** Throws where nobody serves the model. */
+  targetsOf: (model: string) => readonly ModelTarget[];
+}
+
+/** A Responses upstream is asked once for every choice. */
+const mostChoices = 16;
+
+export async function serveResponses(call: Call, server: ReplyServer): Promise<void> {
+  const request = decodeResponsesRequest(await readJson(call.request, server.maxBodyBytes));
+  await serve(call, server, {
+    wire: "responses",
+    request,
+    codex: isCodex(call.request.headers),
+    reasoning: chosen(call, "x-deltawire-reasoning", ["summary", "text"], call.client?.reasoning),
+  });
+}
+
+export async function serveChat(call: Call, server: ReplyServer): Promise<void> {
+  const request = decodeChatRequest(await readJson(call.request, server.maxBodyBytes));
+  const { n } = request;
+  if (n !== undefined && n !== null && !(Number.isInteger(n) && n >= 1 && n <= mostChoices))
+    throw new Problem("invalid_request", `n: expected a whole number from 1 to ${mostChoices}`, {
+      param: "n",
+    });
+  await serve(call, server, {
+    wire: "chat",
+    request,
+    toolCalls: chosen(call, "x-deltawire-tool-calls", ["deltas", "whole"], call.client?.toolCalls),
+  });
+}
+
+async function serve(
+  call: Call,
+  { relay, targetsOf }: ReplyServer,
+  client: ClientRequest,
+): Promise<void> {
+  const { response, signal } = call;
+  const { model, stream } = client.request;
+  if (typeof model !== "string" || model === "")
+    throw new Problem(
+      "invalid_request",
+      "model: expected the name of a model; GET /v1/models lists them",
+      { param: "model" },
+    );
+  call.model = model;
+  const record: ExchangeRecord = { attempts: 0, lessons: [], repairs: new Map() };
+  call.record = record;
+  const targets = targetsOf(model);
+  const wire = clientWires[client.wire];
+  if (stream === true) {
+    const receiver = new StreamReceiver(
+      response,
+      wire,
+      () => (call.firstByteAt = performance.now()),
+    );
+    const ran = await relay.run({ client, targets, receiver, signal, record });
+    // It may only have stopped reading: what it has not got by now it will not get.
+    if (ran === "left") response.destroy();
+    return;
+  }
+  const receiver = new WholeReceiver(wire);
+  const ran = await relay.run({ client, targets, receiver, signal, record });
+  if (ran === "left") return;
+  call.firstByteAt = performance.now();
+  sendJson(response, 200, receiver.whole() ?? {});
+}

@@ -1,0 +1,206 @@
+import { randomUUID } from "node:crypto";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+import type { ServerConfig } from "../config/config.ts";
+import { logRequest, type Log } from "../log.ts";
+import { checkOrigin, corsHeaders } from "../security/guard.ts";
+import { bearerOf, Tokens } from "../security/tokens.ts";
+import { sendJson, type Call } from "./call.ts";
+import { Problem, problemReply } from "./problem.ts";
+import { routeOf, type RouteName } from "./routes.ts";
+
+export type Handlers = Record<RouteName, (call: Call) => Promise<void> | void>;
+
+export interface HttpServer {
+  server: Server;
+  /** From now on requests are refused; resolves when those that run have ended. */
+  drain(): Promise<void>;
+  /** Ends those that run. */
+  abort(): void;
+  readonly draining: boolean;
+}
+
+const maxHeaderBytes = 32 * 1024;
+/** In beats of a second. */
+const headerBeats = 15;
+/** In which a whole request, with its body, has to come. */
+const requestBeats = 300;
+
+/** Takes requests, checks who may ask, finds the handler, and tells every failure in one shape. */
+export function httpServer(
+  config: ServerConfig,
+  handlers: Handlers,
+  log: Log,
+  beatMs = 1000,
+): HttpServer {
+  const tokens = new Tokens(config.clients);
+  const running = new Set<AbortController>();
+  let draining = false;
+  let whenIdle: (() => void) | undefined;
+
+  const server = createServer({
+    maxHeaderSize: maxHeaderBytes,
+    headersTimeout: headerBeats * beatMs,
+    requestTimeout: requestBeats * beatMs,
+    // Node looks for them every 30 s only.
+    connectionsCheckingInterval: 5 * beatMs,
+    // Longer than the pools of clients keep a connection, so that they do not meet a closed one.
+    keepAliveTimeout: 75_000,
+  });
+
+  server.on("request", (request: IncomingMessage, response: ServerResponse) => {
+    const gone = new AbortController();
+    running.add(gone);
+    const closed = new Promise<void>((resolve) => response.on("close", resolve));
+    // The log has the reason; a client that has gone needs no answer.
+    void Promise.all([handle(request, response, gone), closed]).finally(() => {
+      running.delete(gone);
+      if (running.size === 0) whenIdle?.();
+    });
+  });
+  server.on("upgrade", (_request: IncomingMessage, socket: Duplex) => {
+    const problem = new Problem("upgrade_not_supported", "WebSockets are not served; use HTTP");
+    refuseSocket(socket, problem, { upgrade: "HTTP/1.1" });
+  });
+  server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
+    if (error.code === "ECONNRESET" || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    const code = error.code === "ERR_HTTP_REQUEST_TIMEOUT" ? "request_timeout" : "invalid_request";
+    const status = error.code === "HPE_HEADER_OVERFLOW" ? 431 : undefined;
+    const message = `the request cannot be read: ${error.code ?? error.message}`;
+    refuseSocket(socket, new Problem(code, message, { status }), {});
+  });
+
+  async function handle(
+    request: IncomingMessage,
+    response: ServerResponse,
+    gone: AbortController,
+  ): Promise<void> {
+    const began = performance.now();
+    const id = `req_${randomUUID().replaceAll("-", "")}`;
+    const url = addressOf(request.url ?? "/");
+    response.on("close", () => gone.abort());
+    response.setHeader("x-request-id", id);
+    const call = newCall(id, request, response, url, gone.signal);
+    let quiet = false;
+    try {
+      checkOrigin(request.headers, config);
+      for (const [name, value] of Object.entries(corsHeaders(request.headers, config)))
+        response.setHeader(name, value);
+      if (request.method === "OPTIONS") return void response.writeHead(204).end();
+      const routed = routeOf(request.method ?? "GET", url.pathname);
+      if (routed.is === "unknown")
+        throw new Problem(
+          "not_found",
+          `there is no ${request.method} ${url.pathname}${routed.hint}`,
+        );
+      if (routed.is === "wrong method") {
+        response.setHeader("allow", routed.allowed.join(", "));
+        throw new Problem(
+          "method_not_allowed",
+          `${url.pathname} takes ${routed.allowed.join(" or ")}`,
+        );
+      }
+      quiet = routed.open;
+      const client = tokens.clientOf(bearerOf(request.headers));
+      if (!routed.open && tokens.required && client === undefined) throw missingToken();
+      if (!routed.open && draining)
+        throw new Problem("shutting_down", "the gateway is shutting down", { retryAfter: 5 });
+      Object.assign(call, { client, rest: routed.rest });
+      await handlers[routed.name](call);
+    } catch (error) {
+      answerFailure(error, call, log);
+    } finally {
+      if (!quiet)
+        logRequest(log, {
+          id,
+          client: call.client?.name,
+          method: request.method ?? "",
+          path: url.pathname,
+          model: call.model,
+          status: response.headersSent ? response.statusCode : 499,
+          firstMs: call.firstByteAt === undefined ? undefined : call.firstByteAt - began,
+          ms: performance.now() - began,
+          left: (gone.signal.aborted || response.destroyed) && !response.writableFinished,
+          record: call.record,
+        });
+    }
+  }
+
+  return {
+    server,
+    get draining() {
+      return draining;
+    },
+    async drain() {
+      draining = true;
+      server.close();
+      server.closeIdleConnections();
+      if (running.size > 0) await new Promise<void>((resolve) => (whenIdle = resolve));
+      // Clients would keep theirs open for another while.
+      server.closeAllConnections();
+    },
+    abort() {
+      for (const one of running) one.abort();
+      server.closeAllConnections();
+    },
+  };
+}
+
+/** What stands in a request's first line need not be an address: `//` is none, and must not be our failure. */
+function addressOf(target: string): URL {
+  if (target.startsWith("/")) return new URL(`http://gateway${target}`);
+  return URL.parse(target) ?? new URL(`http://gateway/${target}`);
+}
+
+function newCall(
+  id: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+  url: URL,
+  signal: AbortSignal,
+): Call {
+  const nothing = {
+    client: undefined,
+    model: undefined,
+    record: undefined,
+    firstByteAt: undefined,
+  };
+  return { id, request, response, url, signal, rest: "", ...nothing };
+}
+
+function missingToken(): Problem {
+  return new Problem(
+    "missing_token",
+    "this gateway wants a token: send Authorization: Bearer TOKEN with one of its server.tokens",
+  );
+}
+
+function answerFailure(error: unknown, { response, signal, id }: Call, log: Log): void {
+  const { status, headers, body } = problemReply(error);
+  if (status === 500) log.error({ id, err: error }, "the gateway failed");
+  if (signal.aborted || response.writableEnded) return;
+  // In the middle of a reply nothing else can be said; the client sees that it is not whole.
+  if (response.headersSent) return void response.destroy();
+  sendJson(response, status, body, headers);
+}
+
+function refuseSocket(socket: Duplex, problem: Problem, more: Record<string, string>): void {
+  const { status, headers, body } = problemReply(problem);
+  const text = JSON.stringify(body);
+  const lines = Object.entries({
+    ...headers,
+    ...more,
+    "content-type": "application/json; charset=utf-8",
+    "content-length": String(Buffer.byteLength(text)),
+    connection: "close",
+  }).map(([name, value]) => `${name}: ${value}`);
+  socket.end(`HTTP/1.1 ${status} ${reasonOf(status)}\r\n${lines.join("\r\n")}\r\n\r\n${text}`);
+}
+
+function reasonOf(status: number): string {
+  if (status === 426) return "Upgrade Required";
+  return status === 408 ? "Request Timeout" : "Bad Request";
+}

@@ -1,0 +1,2 @@
+export { startGateway, type Gateway, type GatewayOptions } from "./gateway.ts";
+export type { Config, ServerConfig, UpstreamConfig } from "./config/config.ts";

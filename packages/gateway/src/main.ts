@@ -1,0 +1,15 @@
+#!/usr/bin/env node
+import { homedir } from "node:os";
+import { run } from "./cli/run.ts";
+
+const { env, platform, stdout, stderr } = process;
+// npm runs scripts in the folder of their package; the folder that its user stands in is another.
+const isRunByNpm = env["npm_lifecycle_event"] !== undefined;
+process.exitCode = await run(process.argv.slice(2), {
+  cwd: (isRunByNpm ? env["INIT_CWD"] : undefined) ?? process.cwd(),
+  env,
+  home: homedir(),
+  platform,
+  stdout,
+  stderr,
+});

@@ -1,0 +1,44 @@
+import type { Upstream } from "../relay/upstream.ts";
+
+const timeLimitMs = 10_000;
+/** OpenRouter's list, the longest that we know, has 2 MB. */
+const mostBytes = 32 * 1024 * 1024;
+
+/** The body of `GET {base_url}/models`, parsed. */
+export function askForModels(upstream: Upstream): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const pieces: Buffer[] = [];
+    let size = 0;
+    let answered = 0;
+    let timer: NodeJS.Timeout | undefined;
+    upstream.dispatch(
+      { method: "GET", path: "/models", headers: { accept: "application/json" }, body: null },
+      {
+        onRequestStart(controller) {
+          timer = setTimeout(() => controller.abort(new Error("no answer in time")), timeLimitMs);
+        },
+        onResponseStart(_controller, status) {
+          answered = status;
+        },
+        onResponseData(controller, bytes) {
+          size += bytes.length;
+          if (size > mostBytes) controller.abort(new Error("the list is too long"));
+          else pieces.push(bytes);
+        },
+        onResponseEnd() {
+          clearTimeout(timer);
+          try {
+            if (answered !== 200) throw new Error(`it answered ${answered}`);
+            resolve(JSON.parse(Buffer.concat(pieces).toString("utf8")));
+          } catch (error) {
+            reject(error);
+          }
+        },
+        onResponseError(_controller, error) {
+          clearTimeout(timer);
+          reject(error);
+        },
+      },
+    );
+  });
+}

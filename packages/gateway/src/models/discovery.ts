@@ -1,0 +1,87 @@
+import type { UpstreamConfig } from "../config/config.ts";
+import { type DiscoveredModel, parseModelList } from "./parse.ts";
+import type { Discovered } from "./resolve.ts";
+
+export interface ModelDiscoveryOptions {
+  readonly upstreams: Iterable<UpstreamConfig>;
+  /** The body of `GET {base_url}/models`, parsed. It ends in time by itself, or rejects. */
+  readonly ask: (upstream: UpstreamConfig) => Promise<unknown>;
+  /** Milliseconds. */
+  readonly now: () => number;
+  /** Told of every failure, once for each time that an upstream was asked. */
+  readonly onFailure?: (upstream: UpstreamConfig, cause: unknown) => void;
+}
+
+type State =
+  | { readonly is: "unasked" }
+  | { readonly is: "asking"; readonly answer: Promise<void> }
+  | { readonly is: "answered"; readonly until: number }
+  | { readonly is: "failed"; readonly until: number };
+
+const freshMs = 5 * 60_000;
+const failedMs = 30_000;
+
+/**
+ * What the upstreams have, as far as they said. Nobody waits for an upstream here: an old list is used while a new one
+ * is asked for, and one that does not answer keeps the list that it gave last.
+ */
+export class ModelDiscovery {
+  readonly #options: ModelDiscoveryOptions;
+  readonly #states = new Map<UpstreamConfig, State>();
+  #known: Discovered = new Map();
+
+  constructor(options: ModelDiscoveryOptions) {
+    this.#options = options;
+    for (const upstream of options.upstreams)
+      if (upstream.models === undefined) this.#states.set(upstream, { is: "unasked" });
+  }
+
+  /** What is known now. It is the same object until an upstream said something new. */
+  snapshot(): Discovered {
+    this.#refresh();
+    return this.#known;
+  }
+
+  /** Settles when every upstream has answered or failed once, after `ms` milliseconds at the latest. */
+  async ready(ms: number): Promise<void> {
+    this.#refresh();
+    const first: Promise<void>[] = [];
+    for (const [upstream, state] of this.#states)
+      if (state.is === "asking" && !this.#known.has(upstream.name)) first.push(state.answer);
+    if (first.length === 0) return;
+    let timer: NodeJS.Timeout | undefined;
+    const timeout = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, ms);
+    });
+    await Promise.race([Promise.all(first), timeout]);
+    clearTimeout(timer);
+  }
+
+  #refresh(): void {
+    const now = this.#options.now();
+    for (const [upstream, state] of this.#states) {
+      if (state.is === "asking" || (state.is !== "unasked" && now < state.until)) continue;
+      // Not at once: a question that fails at once would be over before it is noted.
+      const answer = Promise.resolve().then(() => this.#ask(upstream));
+      this.#states.set(upstream, { is: "asking", answer });
+    }
+  }
+
+  async #ask(upstream: UpstreamConfig): Promise<void> {
+    const { ask, now, onFailure } = this.#options;
+    try {
+      const models = parseModelList(await ask(upstream));
+      if (models === undefined) throw new Error("the answer holds no list of models");
+      this.#keep(upstream.name, models);
+      this.#states.set(upstream, { is: "answered", until: now() + freshMs });
+    } catch (cause) {
+      this.#states.set(upstream, { is: "failed", until: now() + failedMs });
+      onFailure?.(upstream, cause);
+    }
+  }
+
+  #keep(name: string, models: readonly DiscoveredModel[]): void {
+    if (JSON.stringify(this.#known.get(name)) === JSON.stringify(models)) return;
+    this.#known = new Map([...this.#known, [name, models]]);
+  }
+}

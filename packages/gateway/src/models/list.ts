@@ -1,0 +1,148 @@
+import type { Config, ModelAlias, ModelTarget } from "../config/config.ts";
+import { codexEntry, type CodexEntry } from "./codex-entry.ts";
+import { knownModel, looksLikeChatModel } from "./known-models.ts";
+import type { DiscoveredModel } from "./parse.ts";
+import { type Discovered, type Knows, modelsOf, targetsOf } from "./resolve.ts";
+
+/** OpenAI's list and Codex's catalogue in one object: each client reads its own key. */
+export interface ModelList {
+  readonly object: "list";
+  readonly data: readonly ModelObject[];
+  readonly models: readonly CodexEntry[];
+}
+
+interface ModelObject {
+  readonly id: string;
+  readonly object: "model";
+  /** Seconds since 1970, 0 where the upstream did not say. */
+  readonly created: number;
+  readonly owned_by: string;
+}
+
+/** A name that clients may use, and what is behind it. */
+interface Offer {
+  readonly id: string;
+  readonly target: ModelTarget;
+  readonly model: DiscoveredModel;
+  readonly contextWindow: number | undefined;
+  readonly description: string;
+  /** False for the longer of two names of one model. */
+  readonly listed: boolean;
+}
+
+// Codex 0.166 read 4,000 entries (22 MB) in 0.8 s, and it waits 5 s for them.
+const mostCodexEntries = 2_000;
+const longestAsked = 200;
+
+/**
+ * Every name that resolves to a model: the aliases, then each model as `upstream/model` and under its plain name where
+ * that means it and nothing else. `asked` is a name that a client is about to use: with a single upstream any name works,
+ * and Codex warns of one that its catalogue has not.
+ */
+export function modelList({
+  config,
+  discovered,
+  asked,
+}: {
+  config: Config;
+  discovered: Discovered;
+  asked?: string | undefined;
+}): ModelList {
+  const offers = offersOf(config, discovered, asked);
+  const forCodex = offers
+    .filter(({ model }) => model.chats ?? looksLikeChatModel(model.id))
+    .slice(0, mostCodexEntries);
+  return {
+    object: "list",
+    data: offers.map(({ id, target, model }) => ({
+      id,
+      object: "model",
+      created: model.created ?? 0,
+      owned_by: target.upstream,
+    })),
+    models: forCodex.map(entryOf),
+  };
+}
+
+function offersOf(
+  config: Config,
+  discovered: Discovered,
+  asked: string | undefined,
+): readonly Offer[] {
+  const known = new Map<string, ReadonlyMap<string, DiscoveredModel>>();
+  const counts = new Map<string, number>();
+  for (const upstream of config.upstreams.values()) {
+    const models = new Map(modelsOf(upstream, discovered).map((model) => [model.id, model]));
+    known.set(upstream.name, models);
+    for (const id of models.keys()) counts.set(id, (counts.get(id) ?? 0) + 1);
+  }
+  const knows: Knows = (upstream, model) => known.get(upstream.name)?.has(model) ?? false;
+
+  const offers = new Map<string, Offer>();
+  for (const [id, alias] of config.models) {
+    const offer = aliasOffer(id, alias, known);
+    if (offer !== undefined) offers.set(id, offer);
+  }
+  if (asked !== undefined && asked.length <= longestAsked && !offers.has(asked)) {
+    const targets = targetsOf(asked, config, knows) ?? [];
+    const offer = aliasOffer(asked, { targets, contextWindow: undefined }, known);
+    if (offer !== undefined) offers.set(asked, offer);
+  }
+  for (const [upstream, models] of known)
+    for (const model of models.values()) {
+      const target = { upstream, model: model.id };
+      const description = `${model.id} at ${upstream}`;
+      const offer = { target, model, contextWindow: undefined, description };
+      const full = `${upstream}/${model.id}`;
+      const plain =
+        counts.get(model.id) === 1 &&
+        !offers.has(model.id) &&
+        isTarget(targetsOf(model.id, config, knows), target);
+      if (!offers.has(full)) offers.set(full, { ...offer, id: full, listed: !plain });
+      if (plain) offers.set(model.id, { ...offer, id: model.id, listed: true });
+    }
+  return [...offers.values()];
+}
+
+function aliasOffer(
+  id: string,
+  { targets, contextWindow }: ModelAlias,
+  known: ReadonlyMap<string, ReadonlyMap<string, DiscoveredModel>>,
+): Offer | undefined {
+  const [target] = targets;
+  if (target === undefined) return undefined;
+  const model = known.get(target.upstream)?.get(target.model) ?? { id: target.model };
+  const description = targets.map(({ upstream, model: name }) => `${name} at ${upstream}`);
+  return {
+    id,
+    target,
+    model,
+    contextWindow,
+    description: description.join(", then "),
+    listed: true,
+  };
+}
+
+function isTarget(targets: readonly ModelTarget[] | undefined, wanted: ModelTarget): boolean {
+  const [target, another] = targets ?? [];
+  return (
+    another === undefined && target?.upstream === wanted.upstream && target.model === wanted.model
+  );
+}
+
+function entryOf({ id, model, contextWindow, description, listed }: Offer, index: number) {
+  const known = knownModel(model.id);
+  return codexEntry({
+    slug: id,
+    displayName: id,
+    description,
+    contextWindow:
+      contextWindow ??
+      Math.min(model.contextWindow ?? known.contextWindow, known.mostUsed ?? Infinity),
+    efforts: model.efforts ?? known.efforts,
+    defaultEffort: known.defaultEffort,
+    seesImages: model.seesImages ?? known.seesImages,
+    priority: index,
+    listed,
+  });
+}

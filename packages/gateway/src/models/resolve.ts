@@ -1,0 +1,90 @@
+import type { Config, ModelTarget, UpstreamConfig } from "../config/config.ts";
+import { didYouMean } from "../config/nearest.ts";
+import type { DiscoveredModel } from "./parse.ts";
+
+/** What each upstream said that it has, by the upstream's name. */
+export type Discovered = ReadonlyMap<string, readonly DiscoveredModel[]>;
+
+export type Resolved =
+  | { readonly ok: true; readonly targets: readonly ModelTarget[] }
+  | { readonly ok: false; readonly message: string };
+
+/** Whether an upstream is known to have a model. */
+export type Knows = (upstream: UpstreamConfig, model: string) => boolean;
+
+const mostCandidates = 2_000;
+const longestShown = 100;
+
+/**
+ * Where a model of that name is: an alias; `upstream/model`; a model that an upstream is known to have, the first one in
+ * the order of the configuration; with a single upstream, any name at all.
+ */
+export function resolveModel(name: string, config: Config, discovered: Discovered): Resolved {
+  const knows: Knows = (upstream, model) =>
+    upstream.models === undefined
+      ? (discovered.get(upstream.name) ?? []).some(({ id }) => id === model)
+      : upstream.models.includes(model);
+  const targets = targetsOf(name, config, knows);
+  return targets === undefined
+    ? { ok: false, message: notFound(name, config, discovered) }
+    : { ok: true, targets };
+}
+
+export function targetsOf(
+  name: string,
+  { upstreams, models }: Config,
+  knows: Knows,
+): readonly ModelTarget[] | undefined {
+  const alias = models.get(name);
+  if (alias !== undefined) return alias.targets;
+
+  const slash = name.indexOf("/");
+  const named = slash === -1 ? undefined : upstreams.get(name.slice(0, slash));
+  const rest = name.slice(slash + 1);
+  if (named !== undefined && rest !== "") {
+    // OpenRouter has a model "openrouter/auto", and a user may well call the upstream "openrouter".
+    const whole = knows(named, name) && !knows(named, rest);
+    return [{ upstream: named.name, model: whole ? name : rest }];
+  }
+
+  for (const upstream of upstreams.values())
+    if (knows(upstream, name)) return [{ upstream: upstream.name, model: name }];
+
+  const [only, another] = upstreams.values();
+  if (only === undefined || another !== undefined || name === "") return undefined;
+  return [{ upstream: only.name, model: name }];
+}
+
+/** The models of an upstream as far as they are known: those of its configuration, or those that it listed. */
+export function modelsOf(
+  upstream: UpstreamConfig,
+  discovered: Discovered,
+): readonly DiscoveredModel[] {
+  return upstream.models === undefined
+    ? (discovered.get(upstream.name) ?? [])
+    : upstream.models.map((id) => ({ id }));
+}
+
+function notFound(name: string, config: Config, discovered: Discovered): string {
+  const shown = name.length > longestShown ? `${name.slice(0, longestShown)}…` : name;
+  if (config.upstreams.size === 0) return `there is no model "${shown}": no upstream is configured`;
+  const near = name === shown ? didYouMean(name, candidates(config, discovered)) : "";
+  const silent = [...config.upstreams.values()].filter(
+    (upstream) => upstream.models === undefined && !discovered.has(upstream.name),
+  );
+  const unknown =
+    silent.length === 0
+      ? ""
+      : ` The models of ${silent.map((upstream) => upstream.name).join(", ")} are not known; "upstream/model" always works.`;
+  return `there is no model "${shown}"${near === "" ? "." : `:${near}`} GET /v1/models and "deltawire models" show all names.${unknown}`;
+}
+
+function candidates(config: Config, discovered: Discovered): readonly string[] {
+  const names = [...config.models.keys()];
+  for (const upstream of config.upstreams.values())
+    for (const { id } of modelsOf(upstream, discovered)) {
+      if (names.length >= mostCandidates) return names;
+      names.push(id, `${upstream.name}/${id}`);
+    }
+  return names;
+}

@@ -1,0 +1,84 @@
+import type {
+  ChatInput,
+  OutputItem,
+  ReasoningCarry,
+  RecalledReasoning,
+  ResponseEvent,
+  ResponseObject,
+  ResponsesOverChat,
+} from "@deltawire/wire";
+import type { Output } from "../relay/client-wire.ts";
+import type { Translator } from "../relay/reply.ts";
+import type { Envelopes } from "./envelope.ts";
+import type { Recollection } from "./recall.ts";
+
+/** What one upstream needs back later: sealed into the client's history, and remembered in case the client loses it. */
+export class ReasoningKeeper {
+  readonly #upstream: string;
+  readonly #envelopes: Envelopes;
+  readonly #memory: Recollection;
+
+  constructor(upstream: string, envelopes: Envelopes, memory: Recollection) {
+    this.#upstream = upstream;
+    this.#envelopes = envelopes;
+    this.#memory = memory;
+  }
+
+  seal(carry: ReasoningCarry): string {
+    return this.#envelopes.seal(this.#upstream, carry);
+  }
+
+  unseal(envelope: string): ReasoningCarry | undefined {
+    return this.#envelopes.unseal(this.#upstream, envelope);
+  }
+
+  recall(callId: string): RecalledReasoning | undefined {
+    return this.#memory.recall(this.#upstream, callId);
+  }
+
+  /** The same translator, whose calls are remembered together with the reasoning before them. */
+  following(
+    translator: ResponsesOverChat,
+    onCompleted: (response: ResponseObject) => void,
+  ): Translator<ChatInput> {
+    const follow = (out: Output[], from: number): void => {
+      const last = out.at(-1) as ResponseEvent | undefined;
+      if (out.length === from || last === undefined) return;
+      if (last.type !== "response.completed" && last.type !== "response.incomplete") return;
+      this.#remember(last.response.output);
+      onCompleted(last.response);
+    };
+    return {
+      get awaitsEnd() {
+        return translator.awaitsEnd;
+      },
+      get usage() {
+        return translator.usage;
+      },
+      push(input, out) {
+        const from = out.length;
+        translator.push(input, out as ResponseEvent[]);
+        follow(out, from);
+      },
+      end(how, out) {
+        const from = out.length;
+        translator.end(how, out as ResponseEvent[]);
+        follow(out, from);
+      },
+      begin: (out) => translator.begin(out as ResponseEvent[]),
+      keepAlive: (out) => translator.keepAlive(out as ResponseEvent[]),
+    };
+  }
+
+  #remember(output: readonly OutputItem[]): void {
+    const callIds = output.flatMap((item) => ("call_id" in item ? [item.call_id] : []));
+    if (callIds.length === 0) return;
+    const reasoning = output.filter((item) => item.type === "reasoning");
+    const words = reasoning.flatMap(({ summary, content }) => [...(content ?? []), ...summary]);
+    const sealed = reasoning.findLast(({ encrypted_content: envelope }) => envelope);
+    const carry = this.unseal(sealed?.encrypted_content ?? "");
+    const text = words.map((part) => part.text).join("\n\n");
+    if (text === "" && carry === undefined) return;
+    this.#memory.remember(this.#upstream, callIds, { reasoning: text, ...carry });
+  }
+}

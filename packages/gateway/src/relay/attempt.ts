@@ -1,0 +1,253 @@
+import { WireError, type JsonObject, type StreamEnd } from "@deltawire/wire";
+import type { Dispatcher } from "undici";
+import type { Output } from "./client-wire.ts";
+import type { Beating, Heartbeat } from "./heartbeat.ts";
+import type { Plan } from "./plan.ts";
+import type { Receiver } from "./receiver.ts";
+import { Refusal } from "./refusal.ts";
+import type { Redact, Reply } from "./reply.ts";
+import type { Upstream } from "./upstream.ts";
+
+/** What came of asking an upstream once. Only `answered` means that the client was told anything. */
+export type Outcome =
+  | { is: "answered"; reply: Pick<Reply, "usage" | "failure"> }
+  /** With a status, or with an error as the first thing in its reply. */
+  | { is: "refused"; status: number; headers: Readonly<Record<string, string>>; body: unknown }
+  /** The reply failed, and the client has not been told of any of it. */
+  | { is: "failed"; failure: JsonObject }
+  | { is: "unreachable"; timedOut: boolean; cause: string }
+  | { is: "left" };
+
+export interface AttemptOptions {
+  upstream: Upstream;
+  plan: Plan;
+  receiver: Receiver;
+  heartbeat: Heartbeat;
+  redact: Redact;
+  /** The client has left, or the gateway stops. */
+  signal: AbortSignal;
+}
+
+export function attempt(options: AttemptOptions): Promise<Outcome> {
+  return new Promise((resolve, reject) => new Attempt(options, resolve, reject).start());
+}
+
+/** Seconds after an upstream's 200 in which its first event is awaited, and seconds between signs of life. */
+const quietSeconds = 15;
+/** Seconds for which a client may leave its stream unread. */
+const stalledSeconds = 300;
+/** What may come after the finish, or after the last event, has this long. */
+const graceMs = 1000;
+
+type State =
+  | { is: "asking" }
+  | { is: "reading" }
+  | { is: "refused"; refusal: Refusal }
+  | { is: "over" };
+
+/**
+ * One request to an upstream and its reply on the way to the client: one push and one write for every read of the
+ * network, nothing in between that waits.
+ */
+class Attempt implements Dispatcher.DispatchHandler, Beating {
+  readonly #options: AttemptOptions;
+  readonly #resolve: (outcome: Outcome) => void;
+  readonly #reject: (error: unknown) => void;
+  readonly #reply: Reply;
+  readonly #out: Output[] = [];
+  #state: State = { is: "asking" };
+  #controller: Dispatcher.DispatchController | undefined;
+  #quiet = 0;
+  #stalled = -1;
+  #grace: NodeJS.Timeout | undefined;
+  readonly #leave = (): void => this.#finish({ is: "left" });
+
+  constructor(
+    options: AttemptOptions,
+    resolve: (outcome: Outcome) => void,
+    reject: (error: unknown) => void,
+  ) {
+    this.#options = options;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    this.#reply = options.plan.reply(options.redact);
+  }
+
+  start(): void {
+    const { upstream, plan, heartbeat, signal } = this.#options;
+    if (signal.aborted) return this.#leave();
+    signal.addEventListener("abort", this.#leave, { once: true });
+    heartbeat.add(this);
+    const headers = {
+      "content-type": "application/json",
+      accept: plan.streams ? "text/event-stream" : "application/json",
+    };
+    const body = JSON.stringify(plan.body);
+    upstream.dispatch({ method: "POST", path: plan.path, headers, body }, this);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#state.is === "over") controller.abort(abandoned);
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
+    if (status < 200 || this.#state.is === "over") return;
+    this.#quiet = 0;
+    this.#state =
+      status < 300 ? { is: "reading" } : { is: "refused", refusal: new Refusal(status, headers) };
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, bytes: Buffer): void {
+    if (this.#state.is === "refused") return this.#state.refusal.push(bytes);
+    if (this.#state.is !== "reading") return;
+    try {
+      this.#reply.push(bytes, this.#out);
+      if (this.#pass()) return;
+    } catch (error) {
+      if (!(error instanceof WireError)) return this.#break(error);
+      return this.#endReply("transport_error"); // an event past all bounds
+    }
+    this.#stalled = 0;
+    controller.pause();
+    this.#options.receiver.whenReady(() => {
+      this.#stalled = -1;
+      controller.resume();
+    });
+  }
+
+  onResponseEnd(): void {
+    clearTimeout(this.#grace);
+    if (this.#state.is === "refused") this.#refused(this.#state.refusal);
+    else if (this.#state.is === "reading") this.#endReply("eof");
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    clearTimeout(this.#grace);
+    const { code = "", message } = error as NodeJS.ErrnoException;
+    const timedOut = /TIMEOUT/.test(code) || code === "ETIMEDOUT";
+    if (this.#state.is === "refused") this.#refused(this.#state.refusal);
+    else if (this.#state.is === "asking")
+      this.#finish({ is: "unreachable", timedOut, cause: causeOf(code, message) });
+    else if (this.#state.is === "reading")
+      this.#endReply(timedOut ? "idle_timeout" : "transport_error");
+  }
+
+  beat(): void {
+    if (this.#state.is !== "reading") return;
+    if (this.#stalled >= 0) {
+      this.#stalled += 1;
+      if (this.#stalled > stalledSeconds) this.#leave();
+      return;
+    }
+    this.#quiet += 1;
+    if (this.#quiet < quietSeconds) return;
+    this.#quiet = 0;
+    try {
+      if (this.#reply.begun) this.#reply.keepAlive(this.#out);
+      else this.#reply.begin(this.#out);
+      this.#options.receiver.keepAlive();
+      this.#options.receiver.send(this.#out, undefined);
+      this.#out.length = 0;
+    } catch (error) {
+      this.#break(error);
+    }
+  }
+
+  /** Sends on what has come. False: the client is slow. */
+  #pass(): boolean {
+    const reply = this.#reply;
+    if (reply.refusal !== undefined) {
+      const { status, body } = errorInReply(reply.refusal);
+      this.#finish({ is: "refused", status, headers: {}, body });
+      return true;
+    }
+    const { receiver } = this.#options;
+    if (reply.failure !== undefined && !receiver.hasSent) {
+      this.#finish({ is: "failed", failure: reply.failure });
+      return true;
+    }
+    this.#quiet = 0;
+    let ready = true;
+    if (this.#out.length > 0) {
+      ready = receiver.send(this.#out, reply.bytes);
+      if (this.#out.length === 1) this.#out.pop();
+      else this.#out.length = 0;
+    }
+    if (reply.ended) {
+      receiver.end();
+      this.#finish({ is: "answered", reply });
+      return true;
+    }
+    if (reply.awaitsEnd) this.#grace ??= setTimeout(() => this.#endReply("grace"), graceMs);
+    return ready;
+  }
+
+  #endReply(how: StreamEnd): void {
+    if (this.#state.is === "over") return;
+    try {
+      this.#reply.end(how, this.#out);
+      if (this.#reply.begun || this.#reply.refusal !== undefined) return void this.#pass();
+    } catch (error) {
+      return this.#break(error);
+    }
+    const timedOut = how === "idle_timeout";
+    this.#finish({ is: "unreachable", timedOut, cause: "the reply ended before it began" });
+  }
+
+  /** A mistake of ours: it ends this request, and nobody else's. */
+  #break(error: unknown): void {
+    this.#reject(error);
+    this.#finish({ is: "left" });
+  }
+
+  #refused({ status, headers, body }: Refusal): void {
+    this.#finish({ is: "refused", status, headers, body });
+  }
+
+  #finish(outcome: Outcome): void {
+    if (this.#state.is === "over") return;
+    const wasReading = this.#state.is !== "refused";
+    this.#state = { is: "over" };
+    const { heartbeat, signal } = this.#options;
+    heartbeat.remove(this);
+    signal.removeEventListener("abort", this.#leave);
+    clearTimeout(this.#grace);
+    // Behind its last event an upstream only has to close; so it may, and the connection can be used again.
+    if (outcome.is === "answered" && this.#stalled < 0)
+      this.#grace = setTimeout(() => this.#controller?.abort(abandoned), graceMs).unref();
+    else if (wasReading) this.#controller?.abort(abandoned);
+    this.#resolve(outcome);
+  }
+}
+
+const abandoned = new Error("the request is over");
+
+/** An error that stands where a reply should: the status it names, or that of a request that cannot be served. */
+function errorInReply(error: unknown): { status: number; body: unknown } {
+  const fields = (typeof error === "object" && error !== null ? error : {}) as JsonObject;
+  const named = [fields["status_code"], fields["status"], fields["code"]].map(Number);
+  const status = named.find((number) => number >= 400 && number < 600) ?? 400;
+  return { status, body: { error } };
+}
+
+/** Without addresses of this machine, which Node's messages are full of. */
+export function causeOf(code: string, message: string): string {
+  return reasons[code] ?? (code === "" ? message : `${code}: ${message}`);
+}
+
+const reasons: Record<string, string> = {
+  ECONNREFUSED: "the connection was refused",
+  ECONNRESET: "the connection was reset",
+  ENOTFOUND: "its host name is not known",
+  EAI_AGAIN: "its host name cannot be looked up at the moment",
+  EHOSTUNREACH: "its host cannot be reached",
+  ENETUNREACH: "its network cannot be reached",
+  UND_ERR_SOCKET: "the connection broke",
+  UND_ERR_CONNECT_TIMEOUT: "no connection could be made in time",
+  UND_ERR_HEADERS_TIMEOUT: "it did not answer in time",
+};

@@ -1,0 +1,57 @@
+import {
+  collectChat,
+  collectResponse,
+  encodeChatOutput,
+  encodeResponseEvent,
+  sseKeepAlive,
+  type ChatOutput,
+  type JsonObject,
+  type ResponseEvent,
+  type ResponsesInput,
+} from "@deltawire/wire";
+
+/** An event of either wire, as a client gets it. */
+export type Output = ResponseEvent | ResponsesInput | ChatOutput;
+
+/** What differs between clients that speak Responses and clients that speak Chat, once their events are made. */
+export interface ClientWire {
+  encode(output: Output): string;
+  /** Between events, where the wire has no event of its own for it. */
+  keepAlive: string;
+  isLast(output: Output): boolean;
+  /** What the last event says went wrong. */
+  failureOf(output: Output): JsonObject | undefined;
+  /** The whole reply that the events amount to. */
+  collect(outputs: Output[]): JsonObject | undefined;
+}
+
+const responses: ClientWire = {
+  encode: (output) => encodeResponseEvent(output as ResponseEvent),
+  keepAlive: "",
+  isLast(output) {
+    const { type } = output as ResponseEvent;
+    return (
+      type === "response.completed" || type === "response.incomplete" || type === "response.failed"
+    );
+  },
+  failureOf(output) {
+    const { type, response } = output as { type: string; response?: { error?: JsonObject | null } };
+    return type === "response.failed" ? (response?.error ?? {}) : undefined;
+  },
+  collect: (outputs) => collectResponse(outputs as ResponseEvent[]) as JsonObject | undefined,
+};
+
+const chat: ClientWire = {
+  encode: (output) => encodeChatOutput(output as ChatOutput),
+  keepAlive: sseKeepAlive,
+  isLast: (output) => output === "[DONE]" || "error" in (output as object),
+  failureOf(output) {
+    return output === "[DONE]" ? undefined : ((output as { error?: JsonObject }).error ?? {});
+  },
+  collect(outputs) {
+    const collected = collectChat(outputs as ChatOutput[]);
+    return collected.ok ? (collected.completion as unknown as JsonObject) : undefined;
+  },
+};
+
+export const clientWires = { responses, chat } as const;

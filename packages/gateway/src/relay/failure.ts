@@ -1,0 +1,144 @@
+import { upstreamFailure, type JsonObject } from "@deltawire/wire";
+import type { UpstreamConfig } from "../config/config.ts";
+import { Problem, type ProblemCode } from "../http/problem.ts";
+import { unreachable } from "../unreachable.ts";
+import type { Outcome } from "./attempt.ts";
+import { isPassing, retryAfterSeconds } from "./retry.ts";
+
+/** How long a client is told to wait where the upstream does not say: Codex gives up on a 429 without it. */
+const usualRetryAfter = 5;
+
+/** What the client is told if this is how it stays. `redact` takes keys out of the provider's words. */
+export function problemOf(
+  outcome: Exclude<Outcome, { is: "answered" | "left" }>,
+  upstream: UpstreamConfig,
+  redact: (text: string) => string,
+  now: number,
+): Problem {
+  switch (outcome.is) {
+    case "unreachable": {
+      const code = outcome.timedOut ? "upstream_timeout" : "upstream_unreachable";
+      return new Problem(
+        code,
+        `upstream "${upstream.name}" cannot be used: ${redact(outcome.cause)}`,
+      );
+    }
+    case "failed": {
+      const { code = "", message = "" } = outcome.failure as { code?: string; message?: string };
+      return problemBy(code, redact(message), undefined, {});
+    }
+    case "refused": {
+      const { status, headers, body } = outcome;
+      if (status >= 300 && status < 400)
+        return redirected(upstream, status, redact(headers["location"] ?? "nowhere"));
+      const error = errorObject(body);
+      const retryAfter = retryAfterSeconds(headers["retry-after"], now);
+      const { code, message } = upstreamFailure({ status, ...error });
+      const provider = JSON.parse(redact(JSON.stringify(error))) as JsonObject;
+      const said = redact(message);
+      if (status === 401 || status === 403)
+        return new Problem("upstream_refused", `${keyAdvice(upstream, status)}: ${said}`, {
+          status,
+          provider,
+        });
+      const words = `upstream "${upstream.name}" answered ${status}: ${said}`;
+      return problemBy(code, words, retryAfter, { status, provider });
+    }
+    default:
+      return unreachable(outcome);
+  }
+}
+
+/** Codes that have a meaning of their own for clients; everything else is told by its status. */
+const meaningful = new Set<string>([
+  "context_length_exceeded",
+  "insufficient_quota",
+  "rate_limit_exceeded",
+  "server_is_overloaded",
+]);
+
+function problemBy(
+  code: string,
+  message: string,
+  retryAfter: number | undefined,
+  { status, provider }: { status?: number; provider?: JsonObject },
+): Problem {
+  if (meaningful.has(code)) {
+    const wait = code === "rate_limit_exceeded" ? (retryAfter ?? usualRetryAfter) : retryAfter;
+    return new Problem(code as ProblemCode, message, { retryAfter: wait, provider });
+  }
+  if (status !== undefined && status >= 400 && status < 500)
+    return new Problem("upstream_refused", message, { status, provider, retryAfter });
+  if (code === "upstream_idle_timeout" || status === 504)
+    return new Problem("upstream_timeout", message, { provider });
+  return new Problem("upstream_error", message, { provider, retryAfter });
+}
+
+function redirected(upstream: UpstreamConfig, status: number, to: string): Problem {
+  return new Problem(
+    "upstream_redirect",
+    `upstream "${upstream.name}" answered ${status} and points to ${to}; a key is never sent where a redirect says: set base_url to the right address`,
+  );
+}
+
+function keyAdvice({ name, apiKey, apiKeyVariable }: UpstreamConfig, status: number): string {
+  const variable = apiKeyVariable === undefined ? "its api_key" : apiKeyVariable;
+  if (apiKey === undefined) return `upstream "${name}" wants a key (${status}); set ${variable}`;
+  return `upstream "${name}" refused its key (${status}); check ${variable}`;
+}
+
+/** The error in whatever a server wraps it in. */
+function errorObject(body: unknown): JsonObject {
+  const outer = Array.isArray(body) ? (body[0] as unknown) : body;
+  if (typeof outer === "string") return { message: outer.trim().slice(0, 500) || "nothing more" };
+  if (typeof outer !== "object" || outer === null) return { message: JSON.stringify(outer) };
+  const { error, detail, message } = outer as JsonObject;
+  if (typeof error === "object" && error !== null && !Array.isArray(error)) return error;
+  if (typeof error === "string") return { ...outer, message: error };
+  if (message === undefined && detail !== undefined)
+    return { message: typeof detail === "string" ? detail : JSON.stringify(detail) };
+  return outer as JsonObject;
+}
+
+/** Another upstream may have a longer context, another quota, or simply be up. */
+export function mayFallBack({ code, status }: Problem): boolean {
+  if (code !== "upstream_refused") return true;
+  return (
+    status === undefined || isPassing(status) || status === 401 || status === 403 || status === 404
+  );
+}
+
+/** What a little time does not change, whatever the status says. */
+export function isFinal(outcome: Outcome): boolean {
+  if (outcome.is !== "refused") return false;
+  const { status, body } = outcome;
+  const { code } = upstreamFailure({ status, ...errorObject(body) });
+  return code === "insufficient_quota" || code === "context_length_exceeded";
+}
+
+/** The status that decides whether trying again may help; 0 for a connection that broke. */
+export function statusOf(outcome: Outcome): number {
+  switch (outcome.is) {
+    case "refused":
+      return outcome.status;
+    case "unreachable":
+      return 0;
+    case "failed":
+      return failureStatuses[codeOf(outcome.failure)] ?? 400;
+    default:
+      return 200;
+  }
+}
+
+/** The code of a failure as a client is told of it. */
+export function codeOf(failure: JsonObject): string {
+  const { code } = failure;
+  return typeof code === "string" ? code : "";
+}
+
+const failureStatuses: Record<string, number> = {
+  upstream_stream_truncated: 0,
+  upstream_idle_timeout: 504,
+  rate_limit_exceeded: 429,
+  server_is_overloaded: 503,
+};

@@ -1,0 +1,248 @@
+import { randomUUID } from "node:crypto";
+import {
+  ChatBody,
+  ChatOverChat,
+  ChatOverResponses,
+  chatRequest,
+  connect,
+  estimateRequestTokens,
+  mendedChatRequest,
+  mendedResponsesRequest,
+  ResponsesBody,
+  ResponsesOverChat,
+  ResponsesOverResponses,
+  responsesRequest,
+  type ChatInput,
+  type ChatOutput,
+  type ChatRequest,
+  type JsonObject,
+  type Profile,
+  type Repairs,
+  type ResponsesInput,
+  type ResponsesRequest,
+} from "@deltawire/wire";
+import type { KeptResponses } from "../history/kept-responses.ts";
+import type { ResponsesLesson } from "../learning/lesson.ts";
+import { isEnvelope } from "../reasoning/envelope.ts";
+import type { ReasoningKeeper } from "../reasoning/keeper.ts";
+import { clientWires, type Output } from "./client-wire.ts";
+import { Reply, type Redact, type ReplyParts, type Translator } from "./reply.ts";
+import { Utf8 } from "./utf8.ts";
+
+/** What a client asks, decoded, with what is known of how it wants its answer. */
+export type ClientRequest =
+  | {
+      wire: "responses";
+      request: ResponsesRequest;
+      /** It runs every call that it sees done (see `isCodex`). */
+      codex: boolean;
+      reasoning: "summary" | "text";
+    }
+  | { wire: "chat"; request: ChatRequest; toolCalls: "deltas" | "whole" };
+
+/** Where it goes, and what has been learned of that place. */
+export interface PlannedTarget {
+  speaks: "chat" | "responses";
+  model: string;
+  profile: Profile;
+  lesson: ResponsesLesson;
+  /** Keeps what this upstream needs back. */
+  reasoning: ReasoningKeeper;
+  /** Keeps what clients refer to. */
+  kept: KeptResponses;
+}
+
+/** What an upstream is asked for a client, and how its reply is read. */
+export interface Plan {
+  path: "/chat/completions" | "/responses";
+  body: JsonObject;
+  /** Whether a stream was asked for; a client that wants the whole may still get it from one. */
+  streams: boolean;
+  repairs: Repairs;
+  /** `redact` takes keys out of what the provider says of a failure. */
+  reply(redact: Redact): Reply;
+  /** The events that tell the client of a failure, where nothing has been said yet. */
+  failed(error: JsonObject): Output[];
+}
+
+export function planFor(client: ClientRequest, target: PlannedTarget, now: number): Plan {
+  if (client.wire === "responses")
+    return target.speaks === "chat"
+      ? responsesOverChat(client, target, now)
+      : responsesOverResponses(client, target, now);
+  return target.speaks === "chat"
+    ? chatOverChat(client, target, now)
+    : chatOverResponses(client, target, now);
+}
+
+type FromResponses = Extract<ClientRequest, { wire: "responses" }>;
+type FromChat = Extract<ClientRequest, { wire: "chat" }>;
+
+function responsesOverChat(client: FromResponses, target: PlannedTarget, now: number): Plan {
+  const { codex, reasoning } = client;
+  const { profile, model, reasoning: keeper, kept } = target;
+  const request = kept.expand(client.request);
+  const stores = client.request.store !== false;
+  const { body, ...forTheReply } = chatRequest(request, {
+    profile,
+    upstreamModel: model,
+    unseal: (envelope) => keeper.unseal(envelope),
+    recall: (callId) => keeper.recall(callId),
+  });
+  const translator = (): Translator<ChatInput> =>
+    keeper.following(
+      new ResponsesOverChat({
+        ...forTheReply,
+        echo: {
+          ...forTheReply.echo,
+          previous_response_id: client.request.previous_response_id ?? null,
+          store: stores,
+        },
+        responseId: newId("resp"),
+        createdAt: now,
+        newId,
+        reasoning,
+        cutCalls: codex ? "withheld" : "incomplete",
+        seal: (carry) => keeper.seal(carry),
+        estimateInputTokens: () => estimateRequestTokens(body),
+      }),
+      (response) => {
+        if (stores) kept.keep(client.request, response);
+      },
+    );
+  return chatPlan(body, client, forTheReply.repairs, translator);
+}
+
+function chatOverChat(client: FromChat, target: PlannedTarget, now: number): Plan {
+  const { profile, model, reasoning: keeper } = target;
+  const { body, ...forTheReply } = mendedChatRequest(client.request, {
+    profile,
+    upstreamModel: model,
+    recall: (callId) => keeper.recall(callId),
+  });
+  const translator = (): Translator<ChatInput> =>
+    new ChatOverChat({
+      ...forTheReply,
+      createdAt: now,
+      newId,
+      toolCalls: client.toolCalls,
+      estimateInputTokens: () => estimateRequestTokens(body),
+    });
+  return chatPlan(body, client, forTheReply.repairs, translator);
+}
+
+function chatPlan(
+  body: ChatRequest,
+  client: ClientRequest,
+  repairs: Repairs,
+  translator: () => Translator<ChatInput>,
+): Plan {
+  const streams = body.stream === true;
+  return {
+    path: "/chat/completions",
+    body,
+    streams,
+    repairs,
+    reply: (redact) =>
+      reply({
+        body: new ChatBody({
+          repairs,
+          utf8: new Utf8(),
+          expect: streams ? "stream" : "whole",
+          relay: client.wire === "chat",
+        }),
+        translator: translator(),
+        client: clientWires[client.wire],
+        errorOf: (input) => (input === "[DONE]" ? undefined : (input.error ?? undefined)),
+        quotes: (input) => input !== "[DONE]" && input.error !== undefined,
+        redact,
+        sameWire: client.wire === "chat",
+      }),
+    failed: (error) => failedBy(translator(), { error }),
+  };
+}
+
+function responsesOverResponses(client: FromResponses, target: PlannedTarget, now: number): Plan {
+  const { body, repairs } = mendedResponsesRequest(client.request, {
+    upstreamModel: target.model,
+    isOwnEnvelope: isEnvelope,
+    ...target.lesson,
+  });
+  const translator = (): Translator<ResponsesInput> =>
+    new ResponsesOverResponses({
+      repairs,
+      responseId: newId("resp"),
+      createdAt: now,
+      cutCalls: client.codex ? "withheld" : "incomplete",
+      estimateInputTokens: () => estimateRequestTokens(body),
+    });
+  return responsesPlan(body, client, repairs, translator);
+}
+
+function chatOverResponses(client: FromChat, target: PlannedTarget, now: number): Plan {
+  const { body, ...forTheReply } = responsesRequest(client.request, {
+    upstreamModel: target.model,
+    ...target.lesson,
+  });
+  const { repairs } = forTheReply;
+  const translator = (): Translator<ResponsesInput> => {
+    const toChat = new ChatOverResponses({
+      ...forTheReply,
+      createdAt: now,
+      newId,
+      estimateInputTokens: () => estimateRequestTokens(body),
+    });
+    if (client.toolCalls === "deltas") return toChat;
+    return connect<ResponsesInput, ChatOutput, Output>(
+      toChat,
+      new ChatOverChat({ ...forTheReply, createdAt: now, newId, toolCalls: "whole" }),
+    );
+  };
+  return responsesPlan(body, client, repairs, translator);
+}
+
+function responsesPlan(
+  body: ResponsesRequest,
+  client: ClientRequest,
+  repairs: Repairs,
+  translator: () => Translator<ResponsesInput>,
+): Plan {
+  const streams = body.stream === true;
+  return {
+    path: "/responses",
+    body,
+    streams,
+    repairs,
+    reply: (redact) =>
+      reply({
+        body: new ResponsesBody({
+          repairs,
+          utf8: new Utf8(),
+          expect: streams ? "stream" : "whole",
+          relay: client.wire === "responses",
+        }),
+        translator: translator(),
+        client: clientWires[client.wire],
+        errorOf: (input) => (input.type === "error" ? (input["error"] ?? input) : undefined),
+        quotes: ({ type }) => type === "response.failed" || type === "error",
+        redact,
+        sameWire: client.wire === "responses",
+      }),
+    failed: (error) => failedBy(translator(), { type: "error", error }),
+  };
+}
+
+function reply<In>(parts: ReplyParts<In>): Reply {
+  return new Reply(parts) as Reply;
+}
+
+function failedBy<In>(translator: Translator<In>, error: In): Output[] {
+  const out: Output[] = [];
+  translator.push(error, out);
+  translator.end("eof", out);
+  return out;
+}
+
+function newId(prefix: string): string {
+  return `${prefix}_${randomUUID().replaceAll("-", "")}`;
+}

@@ -1,0 +1,263 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { withFlags, type JsonObject, type RepairCode, type ResponseUsage } from "@deltawire/wire";
+import type { Config, ModelTarget } from "../config/config.ts";
+import { KeptResponses } from "../history/kept-responses.ts";
+import { Problem } from "../http/problem.ts";
+import type { Lesson, Tried } from "../learning/lesson.ts";
+import { lessonOf } from "../learning/lessons.ts";
+import { Lessons, withLesson } from "../learning/memory.ts";
+import type { Envelopes } from "../reasoning/envelope.ts";
+import { ReasoningKeeper } from "../reasoning/keeper.ts";
+import { Recollection } from "../reasoning/recall.ts";
+import { Secrets } from "../security/secrets.ts";
+import { attempt, type Outcome } from "./attempt.ts";
+import { attemptChoices } from "./choices.ts";
+import { codeOf, isFinal, mayFallBack, problemOf, statusOf } from "./failure.ts";
+import { Heartbeat } from "./heartbeat.ts";
+import { planFor, type ClientRequest, type Plan } from "./plan.ts";
+import { WholeReceiver, type Receiver } from "./receiver.ts";
+import { retryAfterSeconds, waitBeforeRetry } from "./retry.ts";
+import { Upstream } from "./upstream.ts";
+
+export interface Exchange {
+  client: ClientRequest;
+  /** Tried in order. */
+  targets: readonly ModelTarget[];
+  receiver: Receiver;
+  signal: AbortSignal;
+  record: ExchangeRecord;
+}
+
+/** What the log tells of a request. */
+export interface ExchangeRecord {
+  upstream?: string;
+  upstreamModel?: string;
+  attempts: number;
+  lessons: string[];
+  repairs: Map<RepairCode, number>;
+  usage?: ResponseUsage | undefined;
+  failure?: string;
+}
+
+/** A request may teach this many things before it is given up: no server that we know refuses more. */
+const mostLessons = 8;
+
+export type RunOutcome = "answered" | "left";
+
+/** Brings requests to upstreams and replies back: tries again, learns, falls back, all before the first byte. */
+export class Relay {
+  readonly upstreams: ReadonlyMap<string, Upstream>;
+  readonly lessons = new Lessons();
+  readonly secrets: Secrets;
+  readonly #heartbeat: Heartbeat;
+  readonly #kept = new KeptResponses();
+  readonly #keepers: ReadonlyMap<string, ReasoningKeeper>;
+
+  constructor(
+    config: Config,
+    envelopes: Envelopes,
+    env: Readonly<Record<string, string | undefined>>,
+    beatMs?: number,
+  ) {
+    this.#heartbeat = new Heartbeat(beatMs);
+    const all = [...config.upstreams.values()];
+    this.secrets = Secrets.of(config);
+    this.upstreams = new Map(all.map((each) => [each.name, new Upstream(each, env)]));
+    const memory = new Recollection();
+    this.#keepers = new Map(
+      all.map(({ name, baseUrl }) => [name, new ReasoningKeeper(baseUrl, envelopes, memory)]),
+    );
+  }
+
+  /** Throws a Problem where nothing has been sent; after that the client hears of a failure in its stream. */
+  async run(exchange: Exchange): Promise<RunOutcome> {
+    let last: { problem: Problem; plan: Plan | undefined } | undefined;
+    for (const target of exchange.targets) {
+      const tried = await this.#tryTarget(exchange, target);
+      if (typeof tried === "string") return tried;
+      last = tried;
+      // What is wrong with the request itself is wrong everywhere.
+      if (!mayFallBack(last.problem)) break;
+    }
+    if (last === undefined) throw new Problem("model_not_found", "no upstream serves this model");
+    return this.#tellFailure(exchange, last.problem, last.plan);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.upstreams.values()].map((upstream) => upstream.close()));
+  }
+
+  async #tryTarget(
+    exchange: Exchange,
+    target: ModelTarget,
+  ): Promise<RunOutcome | { problem: Problem; plan: Plan | undefined }> {
+    const { record, signal, receiver } = exchange;
+    const upstream = this.upstreams.get(target.upstream);
+    if (upstream === undefined)
+      return {
+        problem: new Problem("model_not_found", `there is no upstream "${target.upstream}"`),
+        plan: undefined,
+      };
+    record.upstream = target.upstream;
+    record.upstreamModel = target.model;
+    const unusable = this.unusable(upstream);
+    if (unusable !== undefined) {
+      const known = this.#known(upstream, target.model, []);
+      const plan = this.#plan(exchange.client, upstream, target.model, known);
+      return { problem: unusable, plan };
+    }
+    upstream.budget.request();
+    /** What this request has taught, in this conversation or for good. */
+    const taught: Lesson[] = [];
+    for (let tried = 1; ; tried += 1) {
+      const known = this.#known(upstream, target.model, taught);
+      const plan = this.#plan(exchange.client, upstream, target.model, known);
+      record.attempts += 1;
+      if (receiver instanceof WholeReceiver) receiver.clear();
+      const outcome = await this.#ask(exchange, upstream, plan);
+      for (const [code, count] of plan.repairs.counts)
+        record.repairs.set(code, (record.repairs.get(code) ?? 0) + count);
+      if (outcome.is === "left") {
+        upstream.circuit.undecided(Date.now());
+        return "left";
+      }
+      this.note(upstream, outcome);
+      if (outcome.is === "answered") {
+        const { usage, failure } = outcome.reply;
+        record.usage = usage;
+        if (failure !== undefined) record.failure = codeOf(failure);
+        return "answered";
+      }
+      const lesson = this.#lessonFrom(outcome, { ...known, body: plan.body });
+      if (lesson !== undefined && taught.length < mostLessons) {
+        taught.push(lesson);
+        record.lessons.push(lesson.code);
+        if (lesson.once !== true)
+          this.lessons.learn(target.upstream, target.model, lesson, Date.now());
+        tried -= 1;
+        continue;
+      }
+      const problem = problemOf(
+        outcome,
+        upstream.config,
+        (text) => this.secrets.redact(text),
+        Date.now(),
+      );
+      const wait = this.waitAfter(outcome, upstream, tried);
+      if (wait === undefined) return { problem, plan };
+      try {
+        await sleep(wait, undefined, { signal });
+      } catch {
+        return "left";
+      }
+    }
+  }
+
+  /** Why an upstream is not asked at all. */
+  unusable(upstream: Upstream): Problem | undefined {
+    const { name, apiKey, apiKeyVariable } = upstream.config;
+    if (apiKey === undefined && apiKeyVariable !== undefined)
+      return new Problem(
+        "upstream_key_missing",
+        `upstream "${name}" has no key: set ${apiKeyVariable} and start the gateway again`,
+      );
+    const leftMs = upstream.circuit.refusal(Date.now());
+    if (leftMs === undefined) return undefined;
+    return new Problem(
+      "upstream_circuit_open",
+      `upstream "${name}" failed several times in a row and is left alone for a moment`,
+      { retryAfter: leftMs / 1000 },
+    );
+  }
+
+  /** How this upstream wants to be asked, as far as it is known. */
+  #known({ config }: Upstream, model: string, taught: readonly Lesson[]): Omit<Tried, "body"> {
+    const { name, speaks } = config;
+    let profile = this.lessons.profileFor(name, model, config.profile);
+    let responses = this.lessons.responsesFor(name, model);
+    for (const lesson of taught) {
+      if (lesson.once !== true) continue;
+      profile = withFlags(profile, lesson.flags);
+      responses = withLesson(responses, lesson.responses ?? {});
+    }
+    return { speaks, profile, responses };
+  }
+
+  #plan(
+    client: ClientRequest,
+    { config }: Upstream,
+    model: string,
+    known: Omit<Tried, "body">,
+  ): Plan {
+    const reasoning = this.#keepers.get(config.name);
+    if (reasoning === undefined) throw new TypeError(`no keeper for ${config.name}`);
+    const { speaks, profile, responses: lesson } = known;
+    const now = Math.floor(Date.now() / 1000);
+    const kept = this.#kept;
+    return planFor(client, { speaks, model, profile, lesson, reasoning, kept }, now);
+  }
+
+  #ask(exchange: Exchange, upstream: Upstream, plan: Plan): Promise<Outcome> {
+    const { client, receiver, signal } = exchange;
+    const redact = (text: string): string => this.secrets.redact(text);
+    const options = { upstream, plan, receiver, heartbeat: this.#heartbeat, redact, signal };
+    const choices = client.wire === "chat" ? (client.request.n ?? 1) : 1;
+    if (choices > 1 && upstream.config.speaks === "responses")
+      return attemptChoices(options, choices);
+    return attempt(options);
+  }
+
+  /** An upstream that refuses a request works; one that breaks or is overloaded does not. */
+  note(upstream: Upstream, outcome: Outcome): void {
+    const status = statusOf(outcome);
+    if (status === 0 || (status >= 500 && status !== 501)) upstream.circuit.failed(Date.now());
+    else upstream.circuit.succeeded();
+  }
+
+  #lessonFrom(outcome: Outcome, tried: Tried): Lesson | undefined {
+    if (outcome.is !== "refused") return undefined;
+    const lesson = lessonOf({ status: outcome.status, body: outcome.body }, tried);
+    return lesson && { ...lesson, said: this.secrets.redact(lesson.said) };
+  }
+
+  /** How long to wait before this upstream is asked again; undefined: it is not. */
+  waitAfter(outcome: Outcome, upstream: Upstream, tried: number): number | undefined {
+    if (isFinal(outcome)) return undefined;
+    const header = outcome.is === "refused" ? outcome.headers["retry-after"] : undefined;
+    const retryAfter = retryAfterSeconds(header, Date.now());
+    const failure = { status: statusOf(outcome), retryAfter };
+    const wait = waitBeforeRetry(failure, tried, upstream.config.retries, Math.random());
+    return wait !== undefined && upstream.budget.takeRetry() ? wait : undefined;
+  }
+
+  #tellFailure(
+    { client, receiver, record }: Exchange,
+    problem: Problem,
+    plan: Plan | undefined,
+  ): RunOutcome {
+    record.failure = problem.code;
+    const streams = client.request.stream === true;
+    if (plan === undefined || !streams || !isToldInStream(client, problem)) throw problem;
+    const { message, provider } = problem;
+    // The word with which Codex stops at once and shows the message, for what only its user can mend.
+    const code = isAboutKeys(problem) ? "invalid_prompt" : problem.code;
+    receiver.send(plan.failed({ ...(provider as JsonObject), code, message }), undefined);
+    receiver.end();
+    return "answered";
+  }
+}
+
+/**
+ * Codex prints the raw body of a 400 and retries or hides other statuses; for these it has a text of its own, if they
+ * come as `response.failed`.
+ */
+function isToldInStream(client: ClientRequest, problem: Problem): boolean {
+  const { code } = problem;
+  if (client.wire !== "responses") return false;
+  if (code === "context_length_exceeded") return true;
+  return client.codex && (code === "insufficient_quota" || isAboutKeys(problem));
+}
+
+function isAboutKeys({ code, status }: Problem): boolean {
+  return code === "upstream_key_missing" || status === 401 || status === 403;
+}

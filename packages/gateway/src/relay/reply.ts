@@ -1,0 +1,123 @@
+import type { JsonObject, ResponseUsage, StreamEnd, StreamMachine } from "@deltawire/wire";
+import type { ClientWire, Output } from "./client-wire.ts";
+
+/** What reads an upstream's bytes. */
+interface BodyReader<In> extends StreamMachine<string | Uint8Array, In> {
+  /** The bytes that say what came out of the last push, where there are any. */
+  readonly relayed: Uint8Array | undefined;
+}
+
+/** What turns an upstream's events into a client's. */
+export interface Translator<In> extends StreamMachine<In, Output> {
+  readonly awaitsEnd?: boolean;
+  readonly usage?: ResponseUsage | null;
+  begin?(out: Output[]): void;
+  keepAlive?(out: Output[]): void;
+}
+
+/** Takes every secret out of a text. */
+export type Redact = (text: string) => string;
+
+export interface ReplyParts<In> {
+  body: BodyReader<In>;
+  translator: Translator<In>;
+  client: ClientWire;
+  /** The error that an event of the upstream is, if it is one. */
+  errorOf: (input: In) => unknown;
+  /** Whether an event tells of a failure in the provider's words, which may quote what it was sent. */
+  quotes: (input: In) => boolean;
+  redact: Redact;
+  /** Upstream and client speak the same wire: what needs no mending can go out as it came. */
+  sameWire: boolean;
+}
+
+/**
+ * An upstream's reply on its way to a client: bytes in, the client's events out. All that the relay asks of the two
+ * wires is here; nothing in it waits.
+ */
+export class Reply<In = unknown> {
+  readonly #parts: ReplyParts<In>;
+  readonly #inputs: In[] = [];
+  /** The error that came instead of a reply, before anything else; then nothing is put out. */
+  refusal: unknown;
+  /** Whether the upstream has said anything yet. */
+  begun = false;
+  /** Whether the last event has gone out. */
+  ended = false;
+  /** What the last `push` put out, in the bytes in which it came, where nothing had to be mended. */
+  bytes: Uint8Array | undefined;
+  /** The failure that the reply ended in, as the client was told of it. */
+  failure: JsonObject | undefined;
+
+  constructor(parts: ReplyParts<In>) {
+    this.#parts = parts;
+  }
+
+  /** Only usage and the sentinel can still come. */
+  get awaitsEnd(): boolean {
+    return !this.ended && this.#parts.translator.awaitsEnd === true;
+  }
+
+  /** As the upstream told it, for the log. */
+  get usage(): ResponseUsage | undefined {
+    return this.#parts.translator.usage ?? undefined;
+  }
+
+  push(bytes: Uint8Array, out: Output[]): void {
+    const { body, sameWire } = this.#parts;
+    const before = out.length;
+    body.push(bytes, this.#inputs);
+    let same = sameWire;
+    for (const input of this.#inputs) {
+      const at = out.length;
+      this.#translate(input, out);
+      same &&= out.length === at + 1 && out[at] === input;
+    }
+    this.#inputs.length = 0;
+    this.bytes = same ? body.relayed : undefined;
+    this.#look(before, out);
+  }
+
+  end(how: StreamEnd, out: Output[]): void {
+    const { body, translator } = this.#parts;
+    this.bytes = undefined;
+    const before = out.length;
+    body.end(how, this.#inputs);
+    for (const input of this.#inputs) this.#translate(input, out);
+    this.#inputs.length = 0;
+    if (this.refusal === undefined && this.begun) translator.end(how, out);
+    this.#look(before, out);
+  }
+
+  /** The upstream has answered but says nothing: the client's stream begins without it. */
+  begin(out: Output[]): void {
+    this.begun = true;
+    this.#parts.translator.begin?.(out);
+  }
+
+  /** An event that says nothing, for clients to which a comment is no sign of life. */
+  keepAlive(out: Output[]): void {
+    this.#parts.translator.keepAlive?.(out);
+  }
+
+  #translate(input: In, out: Output[]): void {
+    if (this.refusal !== undefined) return;
+    if (!this.begun) {
+      this.refusal = this.#parts.errorOf(input);
+      if (this.refusal !== undefined) return;
+      this.begun = true;
+    }
+    const { translator, quotes, redact } = this.#parts;
+    translator.push(quotes(input) ? (JSON.parse(redact(JSON.stringify(input))) as In) : input, out);
+  }
+
+  /** The end can only be the last of what has just been put out. */
+  #look(from: number, out: readonly Output[]): void {
+    const { client } = this.#parts;
+    const last = out.at(-1);
+    if (out.length === from || last === undefined) return;
+    if (!client.isLast(last)) return;
+    this.ended = true;
+    this.failure = client.failureOf(last);
+  }
+}

@@ -1,0 +1,66 @@
+/*
+ * When a request is tried again before its first byte, and when an upstream is left alone. Clocks and chance are
+ * handed in.
+ */
+
+export interface Failure {
+  /** The upstream's status; 0 if there was none: refused, reset, timed out. */
+  status: number;
+  /** What the upstream asked to wait, in seconds. */
+  retryAfter?: number | undefined;
+}
+
+/** The longest wait in which a client is kept; after that it is told to come back. */
+const longestWaitMs = 10_000;
+const firstWaitMs = 250;
+
+/** How long to wait before trying again; undefined: do not. */
+export function waitBeforeRetry(
+  failure: Failure,
+  tried: number,
+  retries: number,
+  chance: number,
+): number | undefined {
+  if (tried > retries || !isPassing(failure.status)) return undefined;
+  const asked = (failure.retryAfter ?? 0) * 1000;
+  if (asked > longestWaitMs) return undefined;
+  // A kept connection that the server has just closed: a new one is tried at once.
+  if (failure.status === 0 && tried === 1) return 0;
+  const backoff = firstWaitMs * 2 ** (tried - 1);
+  return asked > 0 ? asked + chance * firstWaitMs : backoff * (0.5 + chance);
+}
+
+/** Whether a failure may be over the next time. */
+export function isPassing(status: number): boolean {
+  return status === 0 || status === 408 || status === 429 || status >= 500;
+}
+
+/** Seconds that a Retry-After header asks for, in either of its forms. */
+export function retryAfterSeconds(header: string | undefined, now: number): number | undefined {
+  if (header === undefined) return undefined;
+  const seconds = Number(header);
+  if (Number.isFinite(seconds)) return seconds >= 0 ? seconds : undefined;
+  const date = Date.parse(header);
+  return Number.isNaN(date) ? undefined : Math.max(0, (date - now) / 1000);
+}
+
+/** Retries may be a fifth of all requests and no more: a server in trouble is not helped by three times the load. */
+export class RetryBudget {
+  #tokens: number;
+  static readonly most = 10;
+  static readonly perRequest = 0.2;
+
+  constructor() {
+    this.#tokens = RetryBudget.most;
+  }
+
+  request(): void {
+    this.#tokens = Math.min(RetryBudget.most, this.#tokens + RetryBudget.perRequest);
+  }
+
+  takeRetry(): boolean {
+    if (this.#tokens < 1) return false;
+    this.#tokens -= 1;
+    return true;
+  }
+}

@@ -1,0 +1,35 @@
+import type { Config } from "../config/config.ts";
+
+/** Shorter strings are no secrets worth the name, and would blot out ordinary words. */
+const shortest = 6;
+
+/** Takes every configured key and token out of a text, wherever a provider or an error may have put it. */
+export class Secrets {
+  readonly #values: string[];
+
+  constructor(values: Iterable<string>) {
+    // In a log line and in an error's JSON a quote has a backslash before it.
+    const written = [...values].flatMap((value) => [value, JSON.stringify(value).slice(1, -1)]);
+    const long = [...new Set(written)].filter((value) => value.length >= shortest);
+    // The longer first: one secret may begin with another.
+    this.#values = long.toSorted((a, b) => b.length - a.length);
+  }
+
+  static of(config: Config): Secrets {
+    const upstreams = [...config.upstreams.values()];
+    return new Secrets([
+      ...config.server.clients.map(({ token }) => token),
+      ...upstreams.flatMap(({ apiKey }) => apiKey ?? []),
+      ...upstreams.flatMap(({ headers }) => Object.values(headers)),
+    ]);
+  }
+
+  redact(text: string): string {
+    let clean = text;
+    for (const value of this.#values)
+      if (clean.includes(value)) clean = clean.replaceAll(value, redacted);
+    return clean;
+  }
+}
+
+const redacted = "[redacted]";

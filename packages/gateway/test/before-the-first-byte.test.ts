@@ -1,0 +1,216 @@
+import { describe, expect, test } from "vitest";
+import { aGateway, anUpstream, hello, helloChat, pause, scene } from "./scene.ts";
+import { eventsOf, upstreamToml } from "./running-gateway.ts";
+import { beginStream, chunk, event, refuse, says } from "./scripted-upstream.ts";
+
+describe("headers and response.created", () => {
+  test("go out with the upstream's first event, not with its 200", async () => {
+    let first = 0;
+    const { gateway } = await scene(async (_request, response) => {
+      beginStream(response);
+      response.flushHeaders();
+      await pause(120);
+      first = performance.now();
+      response.write(event(chunk({ content: "Hi" })));
+      response.end(event("[DONE]"));
+    });
+    const response = await gateway.post("/responses", hello);
+    expect(first).toBeGreaterThan(0);
+    const events = await eventsOf(response);
+    expect(events[0]).toMatchObject({ type: "response.created" });
+    expect(events.at(-1)).toMatchObject({ type: "response.completed" });
+  });
+
+  test("go out fifteen beats after its 200 if no event has come, and the reply goes on from there", async () => {
+    const { gateway } = await scene(
+      async (_request, response) => {
+        beginStream(response);
+        response.flushHeaders();
+        await pause(600);
+        says(response, "late");
+      },
+      { beatMs: 10 },
+    );
+    const began = performance.now();
+    const response = await gateway.post("/responses", hello);
+    const headersAfter = performance.now() - began;
+    expect(headersAfter).toBeLessThan(500);
+    const events = await eventsOf(response);
+    expect(events.filter(({ type }) => type === "response.created")).toHaveLength(1);
+    expect(events.map((each) => each["sequence_number"])).toEqual(events.map((_, at) => at));
+    expect(events.at(-1)).toMatchObject({ type: "response.completed" });
+  });
+});
+
+describe("before the first byte it tries again", () => {
+  test("after a 500, and the client never knows", async () => {
+    let asked = 0;
+    const { gateway, upstream } = await scene((_request, response) => {
+      asked += 1;
+      if (asked === 1) refuse(response, 500, { message: "oops" });
+      else says(response, "fine");
+    });
+    const response = await gateway.post("/responses", hello);
+    expect(response.status).toBe(200);
+    expect((await eventsOf(response)).at(-1)).toMatchObject({ type: "response.completed" });
+    expect(upstream.requests).toHaveLength(2);
+  });
+
+  test("after a 429, when the time it was asked to wait is over", async () => {
+    const times: number[] = [];
+    const { gateway } = await scene((_request, response) => {
+      times.push(performance.now());
+      if (times.length === 1)
+        refuse(response, 429, { message: "slow down" }, { "retry-after": "1" });
+      else says(response, "fine");
+    });
+    expect((await gateway.post("/responses", hello)).status).toBe(200);
+    expect((times[1] ?? 0) - (times[0] ?? 0)).toBeGreaterThan(990);
+  });
+
+  test("after a connection that was closed without an answer", async () => {
+    let asked = 0;
+    const { gateway } = await scene((_request, response) => {
+      asked += 1;
+      if (asked === 1) response.destroy();
+      else says(response, "fine");
+    });
+    expect((await gateway.post("/chat/completions", helloChat)).status).toBe(200);
+  });
+
+  test("after an error that came as the first event of a 200", async () => {
+    let asked = 0;
+    const { gateway } = await scene((_request, response) => {
+      asked += 1;
+      beginStream(response);
+      if (asked === 1) response.end(event({ error: { message: "overloaded", code: 503 } }));
+      else {
+        response.write(event(chunk({ content: "fine" }, "stop")));
+        response.end(event("[DONE]"));
+      }
+    });
+    const response = await gateway.post("/responses", hello);
+    expect(response.status).toBe(200);
+    expect((await eventsOf(response)).at(-1)).toMatchObject({ type: "response.completed" });
+  });
+
+  test("and a whole reply can be tried again even after half of it came", async () => {
+    let asked = 0;
+    const { gateway } = await scene((_request, response) => {
+      asked += 1;
+      beginStream(response);
+      response.write(event(chunk({ content: "half" })));
+      if (asked === 1) setTimeout(() => response.destroy(), 20);
+      else {
+        response.write(event(chunk({ content: " and half" }, "stop")));
+        response.end(event("[DONE]"));
+      }
+    });
+    const response = await gateway.post("/chat/completions", { ...helloChat, stream: false });
+    expect(await response.json()).toMatchObject({
+      choices: [{ message: { content: "half and half" } }],
+    });
+  });
+
+  test("but never after a byte was sent", async () => {
+    const { gateway, upstream } = await scene(async (_request, response) => {
+      beginStream(response);
+      response.write(event(chunk({ content: "Hi" })));
+      await pause(30);
+      response.destroy();
+    });
+    const events = await eventsOf(await gateway.post("/responses", hello));
+    expect(events.at(-1)).toMatchObject({
+      type: "response.failed",
+      response: { error: { code: "upstream_stream_truncated" } },
+    });
+    expect(upstream.requests).toHaveLength(1);
+  });
+
+  test("not for what will not pass: a 400 is told at once", async () => {
+    const { gateway, upstream } = await scene((_request, response) => {
+      refuse(response, 400, { message: "the model is tired", code: "tired", param: "mood" });
+    });
+    const response = await gateway.post("/chat/completions", helloChat);
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({
+      error: {
+        code: "tired",
+        param: "mood",
+        message: 'upstream "up" answered 400: the model is tired',
+      },
+    });
+    expect(upstream.requests).toHaveLength(1);
+  });
+});
+
+describe("a model with several upstreams", () => {
+  async function two(
+    first: Parameters<typeof anUpstream>[0],
+    second: Parameters<typeof anUpstream>[0],
+  ) {
+    const [a, b] = [await anUpstream(first), await anUpstream(second)];
+    const gateway = await aGateway(
+      `[models]\nbest = ["a/x", "b/y"]\n${upstreamToml("a", a.url, { retries: 0 })}${upstreamToml("b", b.url, { retries: 0 })}`,
+    );
+    return { a, b, gateway };
+  }
+
+  test("is served by the next one if the first is down, under that one's name of the model", async () => {
+    const { b, gateway } = await two(
+      (_request, response) => refuse(response, 503, { message: "down" }),
+      (_request, response) => says(response, "fine"),
+    );
+    expect((await gateway.post("/responses", { ...hello, model: "best" })).status).toBe(200);
+    expect(b.requests[0]?.body["model"]).toBe("y");
+    expect(JSON.parse(gateway.lines.at(-1) ?? "")).toMatchObject({
+      upstream: "b",
+      upstream_model: "y",
+    });
+  });
+
+  test("is not tried elsewhere when the request itself is wrong", async () => {
+    const { b, gateway } = await two(
+      (_request, response) => refuse(response, 400, { message: "no such tool" }),
+      (_request, response) => says(response, "fine"),
+    );
+    expect((await gateway.post("/responses", { ...hello, model: "best" })).status).toBe(400);
+    expect(b.requests).toHaveLength(0);
+  });
+
+  test("stays with the first once it has said something", async () => {
+    const { b, gateway } = await two(
+      async (_request, response) => {
+        beginStream(response);
+        response.write(event(chunk({ content: "Hi" })));
+        await pause(30);
+        response.destroy();
+      },
+      (_request, response) => says(response, "fine"),
+    );
+    const events = await eventsOf(await gateway.post("/responses", { ...hello, model: "best" }));
+    expect(events.at(-1)).toMatchObject({ type: "response.failed" });
+    expect(b.requests).toHaveLength(0);
+  });
+});
+
+test("a dead upstream is left alone after five failures, and asked again when its time is over", async () => {
+  let works = false;
+  const { gateway, upstream } = await scene(
+    (_request, response) => {
+      if (works) says(response, "back");
+      else refuse(response, 500, { message: "dead" });
+    },
+    { upstream: { retries: 0 } },
+  );
+  for (let round = 0; round < 5; round += 1)
+    expect((await gateway.post("/responses", hello)).status).toBe(502);
+  const refused = await gateway.post("/responses", hello);
+  expect(refused.status).toBe(503);
+  expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
+  expect(await refused.json()).toMatchObject({ error: { code: "upstream_circuit_open" } });
+  expect(upstream.requests).toHaveLength(5);
+  works = true;
+  await pause(5100);
+  expect((await gateway.post("/responses", hello)).status).toBe(200);
+}, 15_000);

@@ -1,0 +1,244 @@
+import { createServer } from "node:http";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { describe, expect, test, vi } from "vitest";
+import { readArguments } from "../src/cli/arguments.ts";
+import { run } from "../src/cli/run.ts";
+import { version } from "../src/version.ts";
+import { deltawire, temporaryFolder } from "./deltawire-process.ts";
+import { upstreamToml } from "./running-gateway.ts";
+import { aGateway, anUpstream, helloChat } from "./scene.ts";
+import { refuse, says } from "./scripted-upstream.ts";
+
+// Processes are started, and the machine may be busy.
+vi.setConfig({ testTimeout: 30_000 });
+
+interface Ran {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+/** The command in this process, in a folder of its own. */
+async function ran(
+  args: string[],
+  { toml, env = {} }: { toml?: string; env?: Record<string, string> } = {},
+): Promise<Ran> {
+  const cwd = temporaryFolder(toml);
+  const out = { stdout: "", stderr: "" };
+  const code = await run(args, {
+    cwd,
+    env,
+    home: cwd,
+    platform: "linux",
+    stdout: { write: (text) => void (out.stdout += text) },
+    stderr: { write: (text) => void (out.stderr += text) },
+  });
+  return { code, ...out };
+}
+
+describe("the words of a command line", () => {
+  const flags = { json: false };
+
+  test("serve without any", () => {
+    expect(readArguments([])).toEqual({ name: "serve", flags });
+    expect(readArguments(["serve"])).toEqual({ name: "serve", flags });
+  });
+
+  test("may stand before the command or behind it, and be written in every usual way", () => {
+    const expected = { name: "models", flags: { json: true, port: "99", host: "::1" } };
+    for (const line of [
+      "--json --port 99 --host ::1 models",
+      "models -p 99 --host=::1 --json",
+      "--port=99 models --json --host ::1",
+    ])
+      expect(readArguments(line.split(" "))).toEqual(expected);
+  });
+
+  test("are not taken for a command where they are a flag's value", () => {
+    expect(readArguments(["--profile", "models"])).toMatchObject({
+      name: "serve",
+      flags: { profile: "models" },
+    });
+    expect(readArguments(["--config", "codex", "lessons", "--reset"])).toMatchObject({
+      name: "lessons",
+      flags: { config: "codex" },
+      reset: true,
+    });
+  });
+
+  test("behind codex and migrate belong to them", () => {
+    expect(
+      readArguments(["--port", "99", "codex", "exec", "--json", "--help", "x y"]),
+    ).toMatchObject({
+      name: "codex",
+      flags: { port: "99", json: false },
+      args: ["exec", "--json", "--help", "x y"],
+    });
+    expect(readArguments(["migrate", "a.toml", "--write"])).toMatchObject({
+      name: "migrate",
+      args: ["a.toml", "--write"],
+    });
+  });
+});
+
+describe("help and version", () => {
+  test.each([["--help"], ["-h"], ["help"], ["serve", "--help"], ["models", "-h"]])(
+    "%s %s is on standard output, with 0",
+    async (...args) => {
+      const { code, stdout, stderr } = await ran(args.filter((word) => word !== undefined));
+      expect([code, stderr]).toEqual([0, ""]);
+      for (const word of [
+        "serve",
+        "codex",
+        "migrate",
+        "models",
+        "lessons",
+        "--upstream",
+        "--json",
+        "4141",
+      ])
+        expect(stdout).toContain(word);
+    },
+  );
+
+  test("no line of the help is too long for a terminal", async () => {
+    const { stdout } = await ran(["--help"]);
+    for (const line of stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(120);
+  });
+
+  test("--version is the version alone", async () => {
+    expect(await ran(["--version"])).toEqual({ code: 0, stdout: `${version}\n`, stderr: "" });
+    expect((await ran(["-V"])).stdout).toBe(`${version}\n`);
+  });
+});
+
+describe("what was typed or written wrongly ends with 2 and a sentence that helps:", () => {
+  test.each([
+    [["serv"], /no command "serv".*serve/],
+    [["model"], /models/],
+    [["xyzzy"], /no command "xyzzy".*--help/],
+    [["--prot", "99"], /--prot.*--port/],
+    [["--jsn"], /--json/],
+    [["--port"], /--port/],
+    [["serve", "now"], /now/],
+    [["--port", "99999"], /--port.*65535/],
+    [["--port", "x"], /--port/],
+    [["--upstream", "nonsense"], /--upstream.*https:\/\//],
+    [["--upstream", "https://a.example/v1", "--speaks", "chatt"], /--speaks.*chat/],
+    [["--upstream", "https://a.example/v1", "--profile", "deepsek"], /--profile.*deepseek/],
+    [["--config", "missing.toml"], /missing\.toml does not exist/],
+    [["--host", "0.0.0.0"], /tokens/],
+  ])("%j", async (args, message) => {
+    const { code, stdout, stderr } = await ran(args);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toMatch(message);
+    expect(stderr).not.toMatch(/\n\s+at /);
+    expect(stderr.trim().split("\n")).toHaveLength(1);
+  });
+
+  test("a configuration, with its file and line", async () => {
+    const { code, stderr } = await ran(["models"], {
+      toml: '[server]\nprot = 1\n[upstreams.a]\nbase_url = "https://a.example"\nspeaks = "chatt"\n',
+    });
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/deltawire\.toml:2: .*port/);
+    expect(stderr).toMatch(/deltawire\.toml:5: .*chat/);
+  });
+});
+
+describe("a port that is in use", () => {
+  test("ends with 1, says so, and how to choose another", async () => {
+    const taken = createServer();
+    taken.listen(0, "127.0.0.1");
+    await once(taken, "listening");
+    const { port } = taken.address() as AddressInfo;
+    const { code, stderr } = await ran(["--port", String(port)]);
+    taken.close();
+    expect(code).toBe(1);
+    expect(stderr).toContain(`port ${port} is in use`);
+    expect(stderr).toContain("--port");
+    expect(stderr).not.toMatch(/\n\s+at /);
+  });
+
+  test("ends the process, the demo included", async () => {
+    const gateway = await aGateway("[server]\nport = 0\ndemo = true\n");
+    const second = deltawire(["--port", new URL(gateway.url).port], { cwd: temporaryFolder() });
+    expect(await second.ended).toBe(1);
+  });
+
+  test("by something that is no gateway is not mistaken for one, and gets no token", async () => {
+    const seen: unknown[] = [];
+    const other = createServer((request, response) => {
+      seen.push(request.headers.authorization);
+      response.end("{}");
+    });
+    other.listen(0, "127.0.0.1");
+    await once(other, "listening");
+    const { port } = other.address() as AddressInfo;
+    const toml = `[server]\nport = ${port}\ntokens = ["token-0123456789"]\ndemo = true\n`;
+    expect((await ran(["lessons"], { toml })).code).toBe(1);
+    expect((await ran(["models"], { toml })).stdout).toContain("demo/clean");
+    other.close();
+    expect(seen.length).toBeGreaterThan(0);
+    expect(new Set(seen)).toEqual(new Set([undefined]));
+  });
+});
+
+describe("models", () => {
+  const toml = `[models]\nfast = "up/vendor/small"\n${upstreamToml("up", "http://127.0.0.1:9/v1", { models: ["vendor/small"] })}`;
+
+  test("are listed as a table, or as JSON for programs", async () => {
+    const table = await ran(["models", "--port", "0"], { toml });
+    expect(table.code).toBe(0);
+    expect(table.stdout).toMatch(/^fast +up/m);
+    const json = await ran(["models", "--port", "0", "--json"], { toml });
+    const list = JSON.parse(json.stdout) as { data: { id: string }[] };
+    expect(list.data.map(({ id }) => id)).toContain("up/vendor/small");
+    expect(json.stdout.trim().split("\n")).toHaveLength(1);
+  });
+
+  test("of the gateway that runs are asked from it, with its token", async () => {
+    const gateway = await aGateway(`[server]\nport = 0\ntokens = ["token-0123456789"]\n${toml}`);
+    const { port } = new URL(gateway.url);
+    const { code, stdout } = await ran(["models"], {
+      toml: `[server]\nport = ${port}\ntokens = ["env:TOKEN"]\n`,
+      env: { TOKEN: "token-0123456789" },
+    });
+    expect([code, stdout.includes("up/vendor/small")]).toEqual([0, true]);
+  });
+
+  test("that no upstream tells end with 1", async () => {
+    const { code, stdout, stderr } = await ran(["models", "--port", "0"], {
+      toml: upstreamToml("up", "http://127.0.0.1:9/v1"),
+    });
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toContain("upstream/model");
+  });
+});
+
+describe("lessons", () => {
+  test("without a gateway end with 1 and say why", async () => {
+    const { code, stderr } = await ran(["lessons", "--port", "9"]);
+    expect(code).toBe(1);
+    expect(stderr).toContain("no gateway is running");
+  });
+
+  test("of the gateway that runs are shown, and forgotten with --reset", async () => {
+    const upstream = await anUpstream(({ body }, response) => {
+      if (body["seed"] === undefined) says(response, "fine");
+      else refuse(response, 400, { message: "Unsupported parameter: 'seed'", param: "seed" });
+    });
+    const gateway = await aGateway(`[server]\nport = 0\n${upstreamToml("up", upstream.url)}`);
+    const { port } = new URL(gateway.url);
+    const lessons = (...args: string[]) => ran(["lessons", "--port", port, ...args]);
+    expect((await lessons()).stdout).toBe("Nothing learned so far.\n");
+    await gateway.post("/chat/completions", { ...helloChat, seed: 1 });
+    expect((await lessons()).stdout).toMatch(/^up\/m +.*seed/);
+    expect(JSON.parse((await lessons("--json")).stdout)).toMatchObject({
+      lessons: [{ upstream: "up", model: "m" }],
+    });
+    expect(await lessons("--reset")).toMatchObject({ code: 0, stdout: "Forgotten.\n" });
+    expect((await lessons()).stdout).toBe("Nothing learned so far.\n");
+  });
+});

@@ -1,0 +1,162 @@
+import { request as httpRequest, type IncomingMessage } from "node:http";
+import { describe, expect, test } from "vitest";
+import { eventsOf } from "./running-gateway.ts";
+import { hello, helloChat, pause, scene, until } from "./scene.ts";
+import { beginStream, chunk, event, says } from "./scripted-upstream.ts";
+import { streamed } from "./wire-replies.ts";
+
+/** Fifteen beats are the time after which a quiet stream says that it lives; a beat is a second outside of tests. */
+const beatMs = 5;
+const quietMs = 15 * beatMs;
+
+describe("while an upstream is quiet in mid-stream", () => {
+  test.each(["chat", "responses"] as const)(
+    "a Responses client on a %s upstream gets response.in_progress, in dense sequence",
+    async (speaks) => {
+      const { gateway } = await scene(
+        async (_request, response) => {
+          beginStream(response);
+          const pieces = streamed(speaks, {
+            text: ["Hi", " there"],
+            usage: { input: 1, output: 1 },
+          });
+          response.write(pieces.slice(0, -3).join(""));
+          await pause(4 * quietMs);
+          response.end(pieces.slice(-3).join(""));
+        },
+        { beatMs, upstream: { speaks } },
+      );
+      const events = await eventsOf(await gateway.post("/responses", hello));
+      const types = events.map(({ type }) => type);
+      expect(types.filter((type) => type === "response.in_progress").length).toBeGreaterThan(2);
+      expect(types.lastIndexOf("response.in_progress")).toBeGreaterThan(
+        types.indexOf("response.output_text.delta"),
+      );
+      expect(events.map((each) => each["sequence_number"])).toEqual(events.map((_, at) => at));
+      expect(types.at(-1)).toBe("response.completed");
+      for (const each of events.filter(({ type }) => type === "response.in_progress"))
+        expect(each).toMatchObject({ response: { object: "response", status: "in_progress" } });
+    },
+  );
+
+  test.each(["chat", "responses"] as const)(
+    "a Chat client on a %s upstream gets comments, between events",
+    async (speaks) => {
+      const { gateway } = await scene(
+        async (_request, response) => {
+          beginStream(response);
+          const pieces = streamed(speaks, { text: ["Hi", " there"] });
+          response.write(pieces.slice(0, -3).join(""));
+          await pause(3 * quietMs);
+          response.end(pieces.slice(-3).join(""));
+        },
+        { beatMs, upstream: { speaks } },
+      );
+      const text = await (await gateway.post("/chat/completions", helloChat)).text();
+      const lines = text.split("\n").filter((line) => line !== "");
+      expect(lines.filter((line) => line.startsWith(": ")).length).toBeGreaterThan(0);
+      for (const line of lines) expect(line).toMatch(/^(?:: |data: )/);
+      expect(text.endsWith("data: [DONE]\n\n")).toBe(true);
+    },
+  );
+
+  test("half an event of the upstream is not torn apart by it", async () => {
+    const { gateway } = await scene(
+      async (_request, response) => {
+        beginStream(response);
+        response.write(event(chunk({ content: "Hi" })));
+        const whole = event(chunk({ content: " there" }));
+        response.write(whole.slice(0, 40));
+        await pause(2 * quietMs);
+        response.write(whole.slice(40));
+        response.end(event(chunk({}, "stop")) + event("[DONE]"));
+      },
+      { beatMs },
+    );
+    const text = await (await gateway.post("/chat/completions", helloChat)).text();
+    expect(text).toMatch(/^:/m);
+    expect(text).toContain('"content":" there"');
+    for (const line of text.split("\n").filter((each) => each.startsWith("data: {")))
+      expect(() => JSON.parse(line.slice(6)) as unknown).not.toThrow();
+  });
+
+  test("nothing is said where the upstream says enough", async () => {
+    const { gateway } = await scene(
+      async (_request, response) => {
+        beginStream(response);
+        for (let at = 0; at < 12; at += 1) {
+          response.write(event(chunk({ content: "word " })));
+          await pause(10);
+        }
+        says(response, "end");
+      },
+      { beatMs: 20 },
+    );
+    const events = await eventsOf(await gateway.post("/responses", hello));
+    expect(events.filter(({ type }) => type === "response.in_progress")).toHaveLength(1);
+  });
+});
+
+test("a client that wants the whole gets one JSON object, however quiet the upstream is", async () => {
+  const { gateway } = await scene(
+    async (_request, response) => {
+      await pause(3 * quietMs);
+      says(response, "late");
+    },
+    { beatMs },
+  );
+  for (const [path, body] of [
+    ["/responses", hello],
+    ["/chat/completions", helloChat],
+  ] as const) {
+    const text = await (await gateway.post(path, { ...body, stream: false })).text();
+    expect(text.startsWith("{")).toBe(true);
+    expect(text).toContain("late");
+  }
+});
+
+test("a client that reads nothing for 300 beats is let go, and so is the upstream", async () => {
+  const { gateway, upstream } = await scene(
+    (_request, response) => {
+      beginStream(response);
+      const text = "x".repeat(64 * 1024);
+      const more = (): void => {
+        while (!response.destroyed)
+          if (!response.write(event(chunk({ content: text }))))
+            return void response.once("drain", more);
+      };
+      more();
+    },
+    { beatMs: 2 },
+  );
+  const client = httpRequest(`${gateway.url}/v1/responses`, { method: "POST" });
+  client.end(JSON.stringify(hello));
+  const reply = await new Promise<IncomingMessage>((resolve) => client.on("response", resolve));
+  reply.on("error", () => undefined);
+  reply.pause();
+  const began = performance.now();
+  await upstream.requests[0]?.closed;
+  expect(performance.now() - began).toBeGreaterThan(500);
+  await until("it is logged", () => gateway.lines.length === 1);
+  expect(JSON.parse(gateway.lines[0] ?? "")).toMatchObject({ left: true });
+  // What it has not read by then ends without the end of a response.
+  reply.resume();
+  await new Promise((resolve) => reply.on("close", resolve));
+  expect(reply.complete).toBe(false);
+});
+
+test("a client that reads slowly, but reads, is kept", async () => {
+  const words = Array.from({ length: 400 }, () => "y".repeat(16 * 1024));
+  const { gateway } = await scene((_request, response) => says(response, ...words), { beatMs: 2 });
+  const client = httpRequest(`${gateway.url}/v1/chat/completions`, { method: "POST" });
+  client.end(JSON.stringify(helloChat));
+  const reply = await new Promise<IncomingMessage>((resolve) => client.on("response", resolve));
+  let size = 0;
+  let text = "";
+  for await (const piece of reply) {
+    size += (piece as Buffer).length;
+    text = (text + String(piece)).slice(-100);
+    if (size % 3 === 0) await pause(5);
+  }
+  expect(text.endsWith("data: [DONE]\n\n")).toBe(true);
+});

@@ -1,0 +1,49 @@
+import { genericProfile } from "@deltawire/wire";
+import type { Config, ModelTarget, UpstreamConfig } from "../src/config/config.ts";
+
+/** Upstreams by name, each with its configured models or undefined, and aliases as a configuration file has them. */
+export function configOf(
+  upstreams: Record<string, readonly string[] | undefined>,
+  aliases: Record<string, string | readonly string[]> = {},
+  contextWindows: Record<string, number> = {},
+): Config {
+  return {
+    server: {} as Config["server"], // no question about models looks at it
+    upstreams: new Map(
+      Object.entries(upstreams).map(([name, models]) => [name, upstreamOf(name, models)]),
+    ),
+    models: new Map(
+      Object.entries(aliases).map(([name, targets]) => [
+        name,
+        {
+          targets: [targets].flat().map(targetOf),
+          contextWindow: contextWindows[name],
+        },
+      ]),
+    ),
+    warnings: [],
+  };
+}
+
+export function upstreamOf(name: string, models?: readonly string[]): UpstreamConfig {
+  return {
+    name,
+    baseUrl: `http://${name}.test/v1`,
+    speaks: "chat",
+    profile: genericProfile,
+    apiKey: undefined,
+    apiKeyVariable: undefined,
+    apiKeyHeader: "authorization",
+    headers: {},
+    query: {},
+    models,
+    connectTimeoutMs: 1_000,
+    idleTimeoutMs: 1_000,
+    retries: 0,
+  };
+}
+
+function targetOf(text: string): ModelTarget {
+  const slash = text.indexOf("/");
+  return { upstream: text.slice(0, slash), model: text.slice(slash + 1) };
+}

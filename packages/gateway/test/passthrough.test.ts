@@ -1,0 +1,227 @@
+import { randomBytes } from "node:crypto";
+import { request as httpRequest, type IncomingMessage } from "node:http";
+import { describe, expect, test } from "vitest";
+import { field, multipart, upload } from "./multipart-body.ts";
+import { ask } from "./raw-http.ts";
+import { upstreamToml } from "./running-gateway.ts";
+import { aGateway, anUpstream, pause, scene, until } from "./scene.ts";
+import { refuse } from "./scripted-upstream.ts";
+import { sendJson } from "./wire-replies.ts";
+
+const jsonPaths = ["/embeddings", "/images/generations", "/audio/speech"];
+const uploadPaths = ["/images/edits", "/audio/transcriptions", "/audio/translations"];
+const megabyte = 1024 * 1024;
+
+describe("JSON", () => {
+  test.each(jsonPaths)("to %s reaches the model's upstream with all its fields", async (path) => {
+    const { gateway, upstream } = await scene((_request, response) =>
+      sendJson(response, { ok: 1 }),
+    );
+    const body = { model: "up/m", input: "Grüße", dimensions: 7, x_unknown: [{ deep: null }] };
+    const response = await gateway.post(path, body);
+    expect(response.status).toBe(200);
+    expect(await response.json()).toEqual({ ok: 1 });
+    expect(upstream.requests).toMatchObject([
+      { method: "POST", path: `/v1${path}`, body: { ...body, model: "m" } },
+    ]);
+    expect(JSON.parse(gateway.lines.at(-1) ?? "")).toMatchObject({
+      model: "up/m",
+      upstream: "up",
+      upstream_model: "m",
+      status: 200,
+    });
+  });
+
+  test("is tried again before the first byte, as often as the upstream's setting says", async () => {
+    let asked = 0;
+    const { gateway, upstream } = await scene((_request, response) => {
+      asked += 1;
+      if (asked === 1) refuse(response, 500, { message: "oops" });
+      else if (asked === 2) response.destroy();
+      else sendJson(response, { data: [] });
+    });
+    const response = await gateway.post("/embeddings", { model: "up/m", input: "x" });
+    expect(await response.json()).toEqual({ data: [] });
+    expect(upstream.requests).toHaveLength(3);
+  });
+
+  test("goes to the next upstream of a list when the first is down, not when the request is wrong", async () => {
+    let status = 503;
+    const [a, b] = [
+      await anUpstream((_request, response) => refuse(response, status, { message: "no" })),
+      await anUpstream((_request, response) => sendJson(response, { from: "b" })),
+    ];
+    const gateway = await aGateway(
+      `[models]\nbest = ["a/x", "b/y"]\n${upstreamToml("a", a.url, { retries: 0 })}${upstreamToml("b", b.url)}`,
+    );
+    const body = { model: "best", input: "x" };
+    expect(await (await gateway.post("/embeddings", body)).json()).toEqual({ from: "b" });
+    expect(b.requests[0]?.body["model"]).toBe("y");
+    status = 400;
+    expect((await gateway.post("/embeddings", body)).status).toBe(400);
+    expect(b.requests).toHaveLength(1);
+  });
+
+  test("that fails upstream is told in OpenAI's shape", async () => {
+    const { gateway } = await scene(
+      ({ body }, response) =>
+        refuse(response, Number(body["user"]), { message: "because", code: "c", param: "p" }),
+      { upstream: { retries: 0 } },
+    );
+    const told = async (user: number) => {
+      const response = await gateway.post("/embeddings", { model: "up/m", input: "x", user });
+      return [response.status, await response.json()];
+    };
+    expect(await told(400)).toMatchObject([400, { error: { code: "c", param: "p" } }]);
+    expect(await told(404)).toMatchObject([404, { error: { type: "not_found_error" } }]);
+    expect(await told(500)).toMatchObject([502, { error: { type: "server_error" } }]);
+    expect(await told(429)).toMatchObject([429, { error: { code: "rate_limit_exceeded" } }]);
+  });
+});
+
+describe("what comes back", () => {
+  const tts = { model: "up/m", input: "Hello", voice: "x" };
+
+  test("is passed on as it is made, with its type and nothing else of its headers", async () => {
+    let go = (): void => undefined;
+    const { gateway } = await scene(async (_request, response) => {
+      response.writeHead(200, { "content-type": "audio/mpeg", "set-cookie": "a=b", "x-own": "1" });
+      response.write(Buffer.from([0xff, 0xfb, 0x00, 0x80]));
+      await new Promise<void>((resolve) => (go = resolve));
+      response.end(Buffer.from([1, 2, 3]));
+    });
+    const response = await gateway.post("/audio/speech", tts);
+    expect(response.headers.get("content-type")).toBe("audio/mpeg");
+    expect([response.headers.get("set-cookie"), response.headers.get("x-own")]).toEqual([
+      null,
+      null,
+    ]);
+    const reader = response.body?.getReader();
+    expect(Buffer.from((await reader?.read())?.value ?? []).toString("hex")).toBe("fffb0080");
+    go();
+    expect(Buffer.from((await reader?.read())?.value ?? []).toString("hex")).toBe("010203");
+    expect((await reader?.read())?.done).toBe(true);
+  });
+
+  test("in events, as some servers stream transcripts and pictures, comes event by event", async () => {
+    const { gateway } = await scene((_request, response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.end('event: transcript.text.delta\ndata: {"delta":"Hi"}\n\n');
+    });
+    const { text, headers } = await ask(`${gateway.url}/v1/audio/transcriptions`, {
+      headers: multipart,
+      body: upload(field("model", "up/m"), field("stream", "true")),
+    });
+    expect(headers["content-type"]).toBe("text/event-stream");
+    expect(text).toBe('event: transcript.text.delta\ndata: {"delta":"Hi"}\n\n');
+  });
+
+  test("comes no faster than the client reads it", async () => {
+    let sent = 0;
+    const { gateway } = await scene((_request, response) => {
+      response.writeHead(200, { "content-type": "audio/wav" });
+      const piece = Buffer.alloc(64 * 1024);
+      const more = (): void => {
+        while (sent < 256 * megabyte) {
+          sent += piece.length;
+          if (!response.write(piece)) return void response.once("drain", more);
+        }
+      };
+      more();
+    });
+    const client = httpRequest(`${gateway.url}/v1/audio/speech`, { method: "POST" });
+    client.end(JSON.stringify(tts));
+    const reply = await new Promise<IncomingMessage>((resolve) => client.on("response", resolve));
+    reply.pause();
+    await pause(300);
+    const stopped = sent;
+    await pause(100);
+    expect(sent).toBe(stopped);
+    expect(sent).toBeLessThan(32 * megabyte);
+    client.destroy();
+  });
+
+  test("is not whole when the upstream breaks off, and the client can see it", async () => {
+    const { gateway } = await scene(async (_request, response) => {
+      response.writeHead(200, { "content-type": "image/png" });
+      response.write("half");
+      await pause(20);
+      response.destroy();
+    });
+    const { status, text, whole } = await ask(`${gateway.url}/v1/images/generations`, {
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ model: "up/m", prompt: "x" }),
+    });
+    expect([status, text, whole]).toEqual([200, "half", false]);
+  });
+
+  test.each(["before the first byte", "in the middle"])(
+    "ends within 100 ms upstream when the client leaves %s",
+    async (when) => {
+      const { gateway, upstream } = await scene((_request, response) => {
+        if (when === "in the middle") response.writeHead(200).write("half");
+      });
+      const leave = new AbortController();
+      const asked = gateway
+        .post("/audio/speech", tts, { signal: leave.signal })
+        .then((response) => response.text())
+        .catch(() => undefined);
+      await until("the upstream is asked", () => upstream.requests.length === 1);
+      await pause(30);
+      leave.abort();
+      const began = performance.now();
+      await upstream.requests[0]?.closed;
+      expect(performance.now() - began).toBeLessThan(100);
+      await asked;
+    },
+  );
+
+  test("is waited for no longer when the client leaves between two tries, and that is no failure of ours", async () => {
+    const { gateway, upstream } = await scene((_request, response) =>
+      refuse(response, 429, { message: "slow" }, { "retry-after": "1" }),
+    );
+    const leave = new AbortController();
+    const asked = gateway
+      .post("/embeddings", { model: "up/m", input: "x" }, { signal: leave.signal })
+      .catch(() => undefined);
+    await until("the upstream is asked", () => upstream.requests.length === 1);
+    await pause(30);
+    leave.abort();
+    await asked;
+    await until("it is logged", () => gateway.lines.length === 1);
+    expect(JSON.parse(gateway.lines[0] ?? "")).toMatchObject({ left: true, msg: "request" });
+  });
+});
+
+describe("on the demo", () => {
+  const start = () => aGateway("[server]\nport = 0\ndemo = true\n");
+
+  test("every one of these routes answers", async () => {
+    const gateway = await start();
+    const json = async (path: string, body: object) =>
+      gateway.post(path, { model: "demo/clean", ...body });
+    expect(await (await json("/embeddings", { input: ["a", "b"] })).json()).toMatchObject({
+      data: [{ index: 0 }, { index: 1 }],
+    });
+    expect(await (await json("/images/generations", { prompt: "a cat" })).json()).toHaveProperty(
+      "data",
+    );
+    const speech = await json("/audio/speech", { input: "Hello" });
+    expect(speech.headers.get("content-type")).toBe("audio/wav");
+    expect(
+      Buffer.from(await speech.arrayBuffer())
+        .subarray(0, 4)
+        .toString(),
+    ).toBe("RIFF");
+    for (const path of uploadPaths) {
+      const form = new FormData();
+      form.append("file", new Blob([randomBytes(1000)]), "a.wav");
+      form.append("model", "demo/clean");
+      form.append("prompt", "x");
+      const response = await fetch(`${gateway.url}/v1${path}`, { method: "POST", body: form });
+      expect([path, response.status]).toEqual([path, 200]);
+      const expected = path.startsWith("/audio") ? "a.wav with 1000 bytes" : "b64_json";
+      expect(await response.text()).toContain(expected);
+    }
+  });
+});

@@ -1,0 +1,164 @@
+import { spawn } from "node:child_process";
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test, vi } from "vitest";
+import { temporaryFolder } from "./deltawire-process.ts";
+import { streamed, wholeReply, type Reply } from "./wire-replies.ts";
+
+// Processes are started, and the machine may be busy.
+vi.setConfig({ testTimeout: 30_000 });
+
+const shared = fileURLToPath(new URL("../../../../shared/", import.meta.url));
+
+interface Checked {
+  code: number | null;
+  output: string;
+  last: string | undefined;
+}
+
+async function check(name: string, ...args: string[]): Promise<Checked> {
+  const command = fileURLToPath(new URL(`../check/${name}.ts`, import.meta.url));
+  const child = spawn(process.execPath, ["--conditions=@deltawire/source", command, ...args]);
+  let output = "";
+  child.stdout.on("data", (piece) => (output += String(piece)));
+  child.stderr.on("data", (piece) => (output += String(piece)));
+  const code = await new Promise<number | null>((resolve) => child.on("close", resolve));
+  return { code, output, last: output.trim().split("\n").at(-1) };
+}
+
+function isHere(folder: string): boolean {
+  if (existsSync(join(shared, folder))) return true;
+  console.log(`The shared ${folder} are not here: only our own were played.`);
+  return false;
+}
+
+const reply: Reply = {
+  reasoning: ["h", "m"],
+  text: ["Hi ", "there"],
+  calls: [{ id: "call_aaaaaa", name: "look", arguments: ["{}"] }],
+  usage: { input: 3, output: 4 },
+};
+const said = {
+  text: "Hi there",
+  reasoning: "hm",
+  refusal: null,
+  has_tool_calls: true,
+};
+const chatSaid = {
+  ...said,
+  tool_calls: [{ id: "call_aaaaaa", name: "look", arguments: "{}" }],
+  finish_reason: "tool_calls",
+  usage: { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 },
+};
+const responseSaid = {
+  ...said,
+  reasoning: "",
+  reasoning_summary: "hm",
+  tool_calls: [{ kind: "function_call", call_id: "call_aaaaaa", name: "look", arguments: "{}" }],
+  status: "completed",
+  terminal_event: "response.completed",
+  incomplete_details: null,
+  output_item_types: ["reasoning", "message", "function_call"],
+  usage: {
+    input_tokens: 3,
+    input_tokens_details: { cached_tokens: 0 },
+    output_tokens: 4,
+    output_tokens_details: { reasoning_tokens: 0 },
+    total_tokens: 7,
+  },
+};
+
+/** A folder of recordings, one of every kind, of which the index says this. */
+function recordings(change: object = {}): string {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, "chat.sse"), streamed("chat", reply).join(""));
+  writeFileSync(join(folder, "cut.sse"), streamed("chat", reply).slice(0, 3).join(""));
+  writeFileSync(join(folder, "chat.json"), JSON.stringify(wholeReply("chat", reply)));
+  writeFileSync(join(folder, "responses.sse"), streamed("responses", reply).join(""));
+  const cut = {
+    text: "Hi ",
+    tool_calls: [],
+    has_tool_calls: false,
+    finish_reason: null,
+    usage: null,
+  };
+  const files = [
+    {
+      file: "chat.sse",
+      kind: "chat-stream",
+      done_sent: true,
+      expected: { ...chatSaid, ...change },
+    },
+    {
+      file: "cut.sse",
+      kind: "chat-stream",
+      done_sent: false,
+      quirks: ["no_done"],
+      expected: { ...chatSaid, ...cut },
+    },
+    { file: "chat.json", kind: "chat-json", expected: chatSaid },
+    { file: "responses.sse", kind: "responses-stream", expected: responseSaid },
+  ];
+  writeFileSync(join(folder, "index.json"), JSON.stringify({ files }));
+  return folder;
+}
+
+describe("recordings, end to end over HTTP and on both client wires,", () => {
+  test("of every kind come out as their index says", async () => {
+    expect(await check("recordings", recordings())).toEqual({
+      code: 0,
+      output: "4 passed, 0 failed\n",
+      last: "4 passed, 0 failed",
+    });
+  });
+
+  test("that come out otherwise are named, with what differs", async () => {
+    const { code, output, last } = await check("recordings", recordings({ text: "Ho" }));
+    expect([code, last]).toEqual([1, "3 passed, 1 failed"]);
+    expect(output).toContain("FAILED chat.sse");
+    expect(output).toMatch(/Responses: text: expected "Ho", got "Hi there"/);
+    expect(output).toMatch(/Chat, choice 0: text: expected "Ho", got "Hi there"/);
+  });
+
+  test(
+    "of real providers, a few of them, come out as their index says",
+    { timeout: 60_000 },
+    async () => {
+      if (!isHere("fixtures")) return;
+      const { code, output, last } = await check(
+        "recordings",
+        join(shared, "fixtures"),
+        "--every",
+        "8",
+      );
+      expect(output).not.toContain("FAILED");
+      expect([code, last]).toEqual([0, expect.stringMatching(/^[1-9]\d+ passed, 0 failed$/)]);
+    },
+  );
+
+  test("that are not there are an error that says so", async () => {
+    const { code, output } = await check("recordings", join(temporaryFolder(), "nowhere"));
+    expect(code).toBe(2);
+    expect(output).toContain("nowhere does not exist");
+  });
+});
+
+describe("the catalogue of quirks", () => {
+  test(
+    "passes with the generic profile, and its matters of taste with flags",
+    { timeout: 60_000 },
+    async () => {
+      if (!isHere("quirks")) return;
+      const { code, output, last } = await check("quirks", join(shared, "quirks"), "--once");
+      expect(output).not.toContain("FAILED");
+      expect([code, last]).toEqual([0, expect.stringMatching(/^[1-9]\d+ passed, 0 failed$/)]);
+    },
+  );
+
+  test("that is not there is an error that says so", async () => {
+    const { code, output } = await check("quirks", temporaryFolder());
+    expect(code).toBe(2);
+    expect(output).toContain("quirks.json does not exist");
+  });
+});

@@ -1,0 +1,33 @@
+import { defineConfig } from "vitest/config";
+
+// Tests run in vite's server environment, which does not read `resolve.conditions`.
+const ssr = { resolve: { conditions: ["@deltawire/source"] } };
+const folder = "packages/gateway/clients";
+
+/** Real clients through the gateway; they are large and are fetched at the first run. */
+export default defineConfig({
+  test: {
+    // More than there are cores: most of the time is spent in waiting.
+    maxWorkers: 4,
+    projects: [
+      {
+        ssr,
+        test: {
+          name: "clients",
+          include: [`${folder}/*.test.ts`],
+          globalSetup: `${folder}/setup.ts`,
+          testTimeout: 90_000,
+        },
+      },
+      {
+        ssr,
+        test: {
+          name: "older-codex",
+          include: [`${folder}/older-codex/*.test.ts`],
+          globalSetup: `${folder}/older-codex/setup.ts`,
+          testTimeout: 90_000,
+        },
+      },
+    ],
+  },
+});
