@@ -19,7 +19,7 @@ import {
   serveUpstreams,
   type StatusServer,
 } from "./http/serve-status.ts";
-import { httpServer } from "./http/server.ts";
+import { httpServer, type Patience } from "./http/server.ts";
 import { createLog, type Log, type LogTarget } from "./log.ts";
 import { askForModels } from "./models/ask-upstream.ts";
 import { ModelDiscovery } from "./models/discovery.ts";
@@ -38,6 +38,8 @@ export interface GatewayOptions {
   logTo: LogTarget;
   /** Silence is counted in beats, of a second unless told otherwise. */
   beatMs?: number;
+  /** For clients that send slowly; 15 s and 5 minutes unless told otherwise. */
+  patience?: Patience;
 }
 
 export interface Gateway {
@@ -114,7 +116,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       home: (call) => serveHome(call, status),
     },
     log,
-    options.beatMs,
+    options.patience,
   );
   const release = async (): Promise<void> => {
     await relay.close();

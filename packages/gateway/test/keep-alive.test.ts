@@ -6,7 +6,7 @@ import { beginStream, chunk, event, says } from "./scripted-upstream.ts";
 import { streamed } from "./wire-replies.ts";
 
 /** Fifteen beats are the time after which a quiet stream says that it lives; a beat is a second outside of tests. */
-const beatMs = 5;
+const beatMs = 3;
 const quietMs = 15 * beatMs;
 
 describe("while an upstream is quiet in mid-stream", () => {
@@ -127,7 +127,7 @@ test("a client that reads nothing for 300 beats is let go, and so is the upstrea
       };
       more();
     },
-    { beatMs: 2 },
+    { beatMs: 1 },
   );
   const client = httpRequest(`${gateway.url}/v1/responses`, { method: "POST" });
   client.end(JSON.stringify(hello));
@@ -136,7 +136,7 @@ test("a client that reads nothing for 300 beats is let go, and so is the upstrea
   reply.pause();
   const began = performance.now();
   await upstream.requests[0]?.closed;
-  expect(performance.now() - began).toBeGreaterThan(500);
+  expect(performance.now() - began).toBeGreaterThan(250);
   await until("it is logged", () => gateway.lines.length === 1);
   expect(JSON.parse(gateway.lines[0] ?? "")).toMatchObject({ left: true });
   // What it has not read by then ends without the end of a response.

@@ -1,14 +1,17 @@
+import { randomBytes } from "node:crypto";
 import { Readable } from "node:stream";
 import * as zlib from "node:zlib";
 import { describe, expect, test } from "vitest";
+import { field, file, upload } from "./multipart-body.ts";
 import { ask, connection, say } from "./raw-http.ts";
+import type { StartOptions } from "./running-gateway.ts";
 import { hello, pause, scene, until } from "./scene.ts";
 import { says } from "./scripted-upstream.ts";
 
 const megabyte = 1024 * 1024;
 const small = `[server]\nport = 0\nmax_body_mb = 1\n`;
-const start = (toml = small, beatMs = 1000) =>
-  scene((_request, response) => says(response, "fine"), { toml, beatMs });
+const start = (toml = small, options: StartOptions = {}) =>
+  scene((_request, response) => says(response, "fine"), { toml, ...options });
 
 const tooLarge = { error: { code: "request_too_large", type: "invalid_request_error" } };
 
@@ -44,6 +47,25 @@ describe("a body that is too large", () => {
       expect(reply.text).toContain("1 MB");
     }
     expect(upstream.requests).toEqual([]);
+  });
+
+  test("is refused when its file passes the limit behind the model, and that is not the upstream's fault", async () => {
+    const { gateway } = await start();
+    const headers = { "content-type": "multipart/form-data; boundary=line" };
+    const opening = upload(field("model", "up/m")).subarray(0, -"--line--\r\n".length);
+    for (let round = 0; round < 6; round += 1) {
+      async function* body(): AsyncGenerator<Buffer> {
+        yield opening;
+        yield* spaces(1.5 * megabyte);
+      }
+      const reply = await ask(`${gateway.url}/v1/images/edits`, {
+        headers,
+        body: Readable.from(body(), { objectMode: false }),
+      });
+      expect(reply.status).toBe(413);
+      expect(JSON.parse(reply.text)).toMatchObject(tooLarge);
+    }
+    expect((await gateway.post("/responses", hello)).status).toBe(200);
   });
 
   test("just below the limit is served", async () => {
@@ -108,6 +130,24 @@ describe("a packed body", () => {
     const body = zlib.gzipSync(Buffer.alloc(16 * megabyte, " "));
     const { status } = await ask(`${gateway.url}/v1/audio/transcriptions`, { headers, body });
     expect(status).toBe(413);
+  });
+
+  test("that is an upload and broken is a 400, before its model and behind it", async () => {
+    const { gateway } = await start();
+    const headers = {
+      "content-type": "multipart/form-data; boundary=line",
+      "content-encoding": "gzip",
+    };
+    const noise = randomBytes(200_000);
+    for (const fields of [
+      [field("model", "up/m"), file(noise)],
+      [file(noise), field("model", "up/m")],
+    ]) {
+      const body = zlib.gzipSync(upload(...fields)).subarray(0, 150_000);
+      const { status, text } = await ask(`${gateway.url}/v1/images/edits`, { headers, body });
+      expect(status).toBe(400);
+      expect(text).toContain("unpacked");
+    }
   });
 
   test("in an encoding that nobody knows is a 415 that names those that work", async () => {
@@ -189,7 +229,7 @@ describe("the head of a request", () => {
   });
 
   test("that never ends is cut off, and so is a body", async () => {
-    const { gateway } = await start("", 5);
+    const { gateway } = await start("", { patience: { headMs: 150, wholeMs: 400 } });
     const beginnings = [
       "GET / HTTP/1.1\r\nhost: localhost\r\n",
       "POST /v1/responses HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\n{",

@@ -1,6 +1,7 @@
 import type { JsonObject } from "@deltawire/wire";
 import { readConfig } from "../src/config/read.ts";
 import { startGateway, type Gateway } from "../src/gateway.ts";
+import type { Patience } from "../src/http/server.ts";
 
 export interface TestGateway extends Gateway {
   /** Every line that it logged. */
@@ -11,6 +12,12 @@ export interface TestGateway extends Gateway {
   post(path: string, body: unknown, options?: PostOptions): Promise<Response>;
 }
 
+export interface StartOptions {
+  env?: Record<string, string>;
+  beatMs?: number;
+  patience?: Patience;
+}
+
 interface PostOptions {
   headers?: Record<string, string>;
   signal?: AbortSignal;
@@ -19,7 +26,7 @@ interface PostOptions {
 /** A gateway on a free port with this configuration. */
 export async function runningGateway(
   toml: string,
-  { env = {}, beatMs = 1000 }: { env?: Record<string, string>; beatMs?: number } = {},
+  { env = {}, ...options }: StartOptions = {},
 ): Promise<TestGateway> {
   const text = toml.includes("[server]") ? toml : `[server]\nport = 0\n${toml}`;
   const lines: string[] = [];
@@ -28,7 +35,7 @@ export async function runningGateway(
     config: readConfig(text, { file: "deltawire.toml", env }),
     env,
     dataFolder: undefined,
-    beatMs,
+    ...options,
     logTo: { write: (line) => void lines.push(line) },
   });
   return {

@@ -1,5 +1,11 @@
 import { afterEach } from "vitest";
-import { leaksOf, runningGateway, upstreamToml, type TestGateway } from "./running-gateway.ts";
+import {
+  leaksOf,
+  runningGateway,
+  upstreamToml,
+  type StartOptions,
+  type TestGateway,
+} from "./running-gateway.ts";
 import { scriptedUpstream, type Script, type ScriptedUpstream } from "./scripted-upstream.ts";
 
 const open: { close(): Promise<void> }[] = [];
@@ -31,9 +37,7 @@ export async function scene(
     upstream?: Record<string, string | number | string[]>;
     toml?: string;
     hold?: Promise<void>;
-    env?: Record<string, string>;
-    beatMs?: number;
-  } = {},
+  } & StartOptions = {},
 ): Promise<Scene> {
   const upstream = await anUpstream(script, hold === undefined ? {} : { hold });
   const up = upstreamToml("up", upstream.url, { api_key: "key-of-up-0123456789", ...settings });

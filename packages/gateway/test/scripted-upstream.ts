@@ -24,6 +24,9 @@ export interface ScriptedUpstream {
   /** `http://127.0.0.1:PORT/v1` */
   url: string;
   requests: Received[];
+  /** How many requests have begun to come, and how many of them are still open. */
+  begun(): number;
+  open(): number;
   close(): Promise<void>;
 }
 
@@ -46,12 +49,17 @@ export async function scriptedUpstream(
   { listModels = noModels, hold }: UpstreamOptions = {},
 ): Promise<ScriptedUpstream> {
   const requests: Received[] = [];
+  let [begun, open] = [0, 0];
   const server = createServer((request, response) => {
     if (request.method === "GET") return listModels(response);
+    begun += 1;
+    open += 1;
+    response.on("close", () => (open -= 1));
+    const gone = (): undefined => undefined;
     void receive(request, response, hold).then((received) => {
       requests.push(received);
       return script(received, response);
-    });
+    }, gone);
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -59,6 +67,8 @@ export async function scriptedUpstream(
   return {
     url: `http://127.0.0.1:${port}/v1`,
     requests,
+    begun: () => begun,
+    open: () => open,
     async close() {
       server.closeAllConnections();
       server.close();

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { readdirSync } from "node:fs";
+import { request as httpRequest } from "node:http";
 import { tmpdir } from "node:os";
 import { Readable } from "node:stream";
 import { setFlagsFromString } from "node:v8";
@@ -18,6 +19,10 @@ const collectGarbage = runInNewContext("gc") as () => void;
 const uploadPaths = ["/images/edits", "/audio/transcriptions", "/audio/translations"];
 const aliased = `[models]\nears = "up/vendor/whisper-large-v3-turbo"\n`;
 const megabyte = 1024 * 1024;
+
+/** What uploads have put on disk. */
+const folders = (): string[] =>
+  readdirSync(tmpdir()).filter((name) => /^deltawire-\w{6}$/.test(name));
 
 describe("an upload", () => {
   const sound = randomBytes(300_000);
@@ -134,8 +139,6 @@ describe("an upload", () => {
   });
 
   test("of 50 MB whose model comes last waits on disk, and nothing of it stays there", async () => {
-    const folders = (): string[] =>
-      readdirSync(tmpdir()).filter((name) => /^deltawire-\w{6}$/.test(name));
     const before = folders();
     collectGarbage();
     const memory = process.memoryUsage().arrayBuffers;
@@ -164,4 +167,29 @@ describe("an upload", () => {
     expect(most).toBeLessThan(32 * megabyte);
     await until("the file is gone", () => folders().every((name) => before.includes(name)));
   });
+
+  test.each([true, false])(
+    "whose client leaves half way is given up (model first: %s), and nothing of it stays",
+    async (modelFirst) => {
+      const before = folders();
+      const { gateway, upstream } = await scene(() => undefined, { toml: aliased });
+      const client = httpRequest(`${gateway.url}/v1/audio/transcriptions`, {
+        method: "POST",
+        headers: multipart,
+      });
+      client.on("error", () => undefined);
+      if (modelFirst) client.write(model);
+      client.write(head);
+      for (let at = 0; at < 4; at += 1) client.write(piece);
+      const isOnItsWay = (): boolean =>
+        modelFirst ? upstream.begun() === 1 : folders().length > before.length;
+      await until("it is on its way", isOnItsWay);
+      client.destroy();
+      await until("it is logged", () => gateway.lines.length === 1);
+      expect(JSON.parse(gateway.lines[0] ?? "")).toMatchObject({ left: true });
+      await until("the upstream is let go", () => upstream.open() === 0);
+      await until("the file is gone", () => folders().every((name) => before.includes(name)));
+      expect(upstream.requests).toEqual([]);
+    },
+  );
 });

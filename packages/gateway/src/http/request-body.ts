@@ -54,7 +54,7 @@ async function readBytes(request: IncomingMessage, maxBytes: number): Promise<Bu
       await unpacked;
     }
   } catch (error) {
-    throw asProblem(error, unpacker !== undefined);
+    throw bodyProblem(error, unpacker !== undefined);
   }
   return chunks.length === 1 ? (chunks[0] ?? Buffer.alloc(0)) : Buffer.concat(chunks);
 }
@@ -103,7 +103,8 @@ function unpackerFor(encoding: string): (Transform & NodeJS.ReadWriteStream) | u
   }
 }
 
-function asProblem(error: unknown, packed: boolean): unknown {
+/** What a client is told of a body that could not be read to its end. */
+export function bodyProblem(error: unknown, packed: boolean): unknown {
   if (error instanceof Problem) return error;
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === "ECONNRESET" || code === "ERR_STREAM_PREMATURE_CLOSE")

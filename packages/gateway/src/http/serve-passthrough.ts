@@ -9,7 +9,7 @@ import { mayFallBack, problemOf } from "../relay/failure.ts";
 import type { Upstream } from "../relay/upstream.ts";
 import type { Call } from "./call.ts";
 import { Problem } from "./problem.ts";
-import { readJson, unpackedStream } from "./request-body.ts";
+import { bodyProblem, readJson, unpackedStream } from "./request-body.ts";
 import type { ReplyServer } from "./serve-replies.ts";
 
 /** The other endpoints of OpenAI's API: to the upstream of the model that they name, and back as it comes. */
@@ -76,7 +76,9 @@ async function serveMultipart(
   const { stream, packed } = unpackedStream(call.request, server.maxBodyBytes);
   const held = new HeldBody(stream as AsyncIterable<Buffer>, boundary);
   try {
-    const found = await held.findModel();
+    const found = await held.findModel().catch((error: unknown) => {
+      throw bodyProblem(error, packed);
+    });
     const [target] = targetsFor(call, server, found?.value);
     if (target === undefined) throw new Problem("model_not_found", "no upstream serves this model");
     const upstream = upstreamOf(call, server, target);
@@ -86,6 +88,10 @@ async function serveMultipart(
     const grown =
       found === undefined ? 0 : Buffer.byteLength(target.model) - (found.end - found.start);
     const length = packed || !Number.isInteger(announced) ? undefined : String(announced + grown);
+    const model = found === undefined ? undefined : target.model;
+    const body = Readable.from(held.withModel(model), { objectMode: false });
+    let broken: { error: unknown } | undefined;
+    body.on("error", (error) => (broken = { error }));
     const outcome = await sent(call, upstream, {
       path,
       headers: {
@@ -93,11 +99,12 @@ async function serveMultipart(
         accept: "*/*",
         ...(length === undefined ? {} : { "content-length": length }),
       },
-      body: Readable.from(held.withModel(found === undefined ? undefined : target.model), {
-        objectMode: false,
-      }),
+      body,
     });
     if (outcome.is === "answered" || outcome.is === "left") return;
+    // The upstream has done nothing wrong.
+    if (broken !== undefined && outcome.is === "unreachable")
+      throw bodyProblem(broken.error, packed);
     server.relay.note(upstream, outcome);
     throw problemFrom(outcome, upstream, server);
   } finally {

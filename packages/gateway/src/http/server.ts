@@ -21,17 +21,20 @@ export interface HttpServer {
 }
 
 const maxHeaderBytes = 32 * 1024;
-/** In beats of a second. */
-const headerBeats = 15;
-/** In which a whole request, with its body, has to come. */
-const requestBeats = 300;
+/** In which a request has to come: its head, and all of it. */
+export interface Patience {
+  headMs: number;
+  wholeMs: number;
+}
+
+const usualPatience: Patience = { headMs: 15_000, wholeMs: 300_000 };
 
 /** Takes requests, checks who may ask, finds the handler, and tells every failure in one shape. */
 export function httpServer(
   config: ServerConfig,
   handlers: Handlers,
   log: Log,
-  beatMs = 1000,
+  patience = usualPatience,
 ): HttpServer {
   const tokens = new Tokens(config.clients);
   const running = new Set<AbortController>();
@@ -40,10 +43,10 @@ export function httpServer(
 
   const server = createServer({
     maxHeaderSize: maxHeaderBytes,
-    headersTimeout: headerBeats * beatMs,
-    requestTimeout: requestBeats * beatMs,
+    headersTimeout: patience.headMs,
+    requestTimeout: patience.wholeMs,
     // Node looks for them every 30 s only.
-    connectionsCheckingInterval: 5 * beatMs,
+    connectionsCheckingInterval: patience.headMs / 3,
     // Longer than the pools of clients keep a connection, so that they do not meet a closed one.
     keepAliveTimeout: 75_000,
   });

@@ -60,6 +60,9 @@ class Attempt implements Dispatcher.DispatchHandler, Beating {
   #quiet = 0;
   #stalled = -1;
   #grace: NodeJS.Timeout | undefined;
+  /** What has come since the last read. */
+  #came: Buffer[] = [];
+  readonly #read = (): void => this.#readAll();
   readonly #leave = (): void => this.#finish({ is: "left" });
 
   constructor(
@@ -105,28 +108,20 @@ class Attempt implements Dispatcher.DispatchHandler, Beating {
   onResponseData(controller: Dispatcher.DispatchController, bytes: Buffer): void {
     if (this.#state.is === "refused") return this.#state.refusal.push(bytes);
     if (this.#state.is !== "reading") return;
-    try {
-      this.#reply.push(bytes, this.#out);
-      if (this.#pass()) return;
-    } catch (error) {
-      if (!(error instanceof WireError)) return this.#break(error);
-      return this.#endReply("transport_error"); // an event past all bounds
-    }
-    this.#stalled = 0;
-    controller.pause();
-    this.#options.receiver.whenReady(() => {
-      this.#stalled = -1;
-      controller.resume();
-    });
+    this.#controller = controller;
+    this.#came.push(bytes);
+    if (this.#came.length === 1) process.nextTick(this.#read);
   }
 
   onResponseEnd(): void {
+    this.#read();
     clearTimeout(this.#grace);
     if (this.#state.is === "refused") this.#refused(this.#state.refusal);
     else if (this.#state.is === "reading") this.#endReply("eof");
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#read();
     clearTimeout(this.#grace);
     const { code = "", message } = error as NodeJS.ErrnoException;
     const timedOut = /TIMEOUT/.test(code) || code === "ETIMEDOUT";
@@ -156,6 +151,32 @@ class Attempt implements Dispatcher.DispatchHandler, Beating {
     } catch (error) {
       this.#break(error);
     }
+  }
+
+  /**
+   * Most servers send every event as a chunk of its own, and undici tells of each: what one read of the network brought
+   * is read and written in one go.
+   */
+  #readAll(): void {
+    if (this.#came.length === 0) return;
+    const [first] = this.#came;
+    const bytes =
+      this.#came.length === 1 && first !== undefined ? first : Buffer.concat(this.#came);
+    this.#came = [];
+    if (this.#state.is !== "reading") return;
+    try {
+      this.#reply.push(bytes, this.#out);
+      if (this.#pass()) return;
+    } catch (error) {
+      if (!(error instanceof WireError)) return this.#break(error);
+      return this.#endReply("transport_error"); // an event past all bounds
+    }
+    this.#stalled = 0;
+    this.#controller?.pause();
+    this.#options.receiver.whenReady(() => {
+      this.#stalled = -1;
+      this.#controller?.resume();
+    });
   }
 
   /** Sends on what has come. False: the client is slow. */
