@@ -4,6 +4,8 @@ export default defineConfig({
   // Tests run in vite's server environment, which does not read `resolve.conditions`.
   ssr: { resolve: { conditions: ["@deltawire/source"] } },
   test: {
+    // One worker is the default on two cores, and most of these tests wait.
+    maxWorkers: 2,
     include: ["packages/*/test/**/*.test.ts", "test/**/*.test.ts"],
   },
 });

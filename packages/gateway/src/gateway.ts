@@ -55,6 +55,10 @@ export interface Gateway {
   close(): Promise<void>;
 }
 
+const longestName = 300;
+/** How long a name that nobody knows yet waits for upstreams that have not told their models. */
+const firstAnswersMs = 1500;
+
 /** Puts the parts together and listens. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { env, dataFolder, logTo } = options;
@@ -79,8 +83,15 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const replies: ReplyServer = {
     relay,
     maxBodyBytes: config.server.maxBodyBytes,
-    targetsOf(model) {
-      const resolved = resolveModel(model, config, discovery.snapshot());
+    async targetsOf(model) {
+      if (model.length > longestName)
+        throw new Problem("invalid_request", "model: no name is that long", { param: "model" });
+      let resolved = resolveModel(model, config, discovery.snapshot());
+      if (!resolved.ok) {
+        // An upstream that has it may not have told yet.
+        await discovery.ready(firstAnswersMs);
+        resolved = resolveModel(model, config, discovery.snapshot());
+      }
       if (resolved.ok) return resolved.targets;
       throw new Problem("model_not_found", resolved.message, { param: "model" });
     },
@@ -130,6 +141,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     throw error;
   }
   const url = urlOf(config.server.host, http.server.address() as AddressInfo);
+  discovery.snapshot(); // asks, and nobody waits
 
   return {
     url,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { aGateway, anUpstream, hello, helloChat, pause, scene } from "./scene.ts";
 import { eventsOf, upstreamToml } from "./running-gateway.ts";
-import { beginStream, chunk, event, refuse, says } from "./scripted-upstream.ts";
+import { beginStream, chunk, event, refuse, says, scriptedUpstream } from "./scripted-upstream.ts";
 
 describe("headers and response.created", () => {
   test("go out with the upstream's first event, not with its 200", async () => {
@@ -214,3 +214,61 @@ test("a dead upstream is left alone after five failures, and asked again when it
   await pause(5100);
   expect((await gateway.post("/responses", hello)).status).toBe(200);
 }, 15_000);
+
+test("what only one request brings down does not shut the others out: it counts once, however often it is tried", async () => {
+  const { gateway } = await scene(({ body }, response) => {
+    if (JSON.stringify(body["messages"]).includes("poison"))
+      refuse(response, 500, { message: "x" });
+    else says(response, "fine");
+  });
+  for (let round = 0; round < 4; round += 1)
+    expect((await gateway.post("/responses", { ...hello, input: "poison" })).status).toBe(502);
+  expect((await gateway.post("/responses", hello)).status).toBe(200);
+}, 15_000);
+
+test("a request that cannot be made does not keep a circuit shut", async () => {
+  let works = false;
+  const { gateway } = await scene(
+    (_request, response) => {
+      if (works) says(response, "back");
+      else refuse(response, 500, { message: "dead" });
+    },
+    { upstream: { retries: 0 } },
+  );
+  for (let round = 0; round < 5; round += 1) await gateway.post("/responses", hello);
+  works = true;
+  await pause(5100);
+  const unknown = { ...hello, previous_response_id: "resp_unknown" };
+  expect((await gateway.post("/responses", unknown)).status).toBe(400);
+  expect((await gateway.post("/responses", hello)).status).toBe(200);
+}, 15_000);
+
+test("an error that stands first and names no status is tried again, and elsewhere", async () => {
+  const failing = await anUpstream((_request, response) => {
+    beginStream(response);
+    response.end(event({ error: { type: "server_error", message: "something broke" } }));
+  });
+  const working = await anUpstream((_request, response) => says(response, "fine"));
+  const gateway = await aGateway(
+    `[models]\nbest = ["a/x", "b/y"]\n${upstreamToml("a", failing.url, { retries: 1 })}${upstreamToml("b", working.url)}`,
+  );
+  expect((await gateway.post("/responses", { ...hello, model: "best" })).status).toBe(200);
+  expect(failing.requests).toHaveLength(2);
+  expect(working.requests).toHaveLength(1);
+});
+
+test("a plain name is found at the first request, though its upstream has to be asked for its models", async () => {
+  const list = JSON.stringify({ object: "list", data: [{ id: "only-there" }] });
+  const lists = await scriptedUpstream((_request, response) => says(response, "fine"), {
+    listModels: (response) => void response.end(list),
+  });
+  const other = await anUpstream((_request, response) => says(response, "wrong"));
+  try {
+    const gateway = await aGateway(upstreamToml("a", other.url) + upstreamToml("b", lists.url));
+    const response = await gateway.post("/responses", { ...hello, model: "only-there" });
+    expect(response.status).toBe(200);
+    expect(lists.requests).toHaveLength(1);
+  } finally {
+    await lists.close();
+  }
+});

@@ -191,7 +191,8 @@ describe("models", () => {
   test("are listed as a table, or as JSON for programs", async () => {
     const table = await ran(["models", "--port", "0"], { toml });
     expect(table.code).toBe(0);
-    expect(table.stdout).toMatch(/^fast +up/m);
+    expect(table.stdout).toMatch(/^fast +\d+k$/m);
+    expect(table.stdout).toMatch(/^up\/vendor\/small +or vendor\/small +\d+k$/m);
     const json = await ran(["models", "--port", "0", "--json"], { toml });
     const list = JSON.parse(json.stdout) as { data: { id: string }[] };
     expect(list.data.map(({ id }) => id)).toContain("up/vendor/small");

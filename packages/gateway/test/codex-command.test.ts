@@ -221,7 +221,7 @@ ${then}
     const text = '[model_providers.zai]\nname = "Z"\nwire_api = "chat"\n';
     writeFileSync(config, text);
     const { err } = await run("");
-    expect(err).toMatch(/wire_api = "chat" \(zai\).*deltawire migrate/);
+    expect(err).toMatch(/wire_api = "chat" \(zai\).*migrate/);
     expect(told()).toMatchObject({
       args: expect.arrayContaining(['model_providers.zai.wire_api="responses"']),
     });

@@ -65,6 +65,18 @@ describe("files", () => {
     ]);
   });
 
+  test("words without quotes will do, and no words at all", () => {
+    const custom: ChatTool = { type: "custom", custom: { name: "apply_patch" } };
+    const added = (words: string) =>
+      `*** Begin Patch\n*** Add File: notes.txt\n+${words}\n*** End Patch\n`;
+    for (const [words, text] of [
+      ["create a file notes.txt with hello in it", "hello"],
+      ["Write notes.txt saying good morning.", "good morning"],
+      ["create a file notes.txt", "The demo was here."],
+    ] as const)
+      expect(calls(words, { tools: [custom] })).toEqual([["apply_patch", added(text)]]);
+  });
+
   test("a patch tool of operations gets one", () => {
     const operations = tool("apply_patch", { type: text, path: text, diff: text });
     expect(calls("create a file a.txt with `one`", { tools: [operations] })).toEqual([

@@ -118,7 +118,7 @@ describe("what goes wrong upstream", () => {
     expect(await response.json()).toMatchObject({
       error: {
         code: "upstream_unreachable",
-        message: 'upstream "up" cannot be used: the connection was refused',
+        message: `upstream "up" at ${upstream.url} cannot be reached: the connection was refused; is it running, and is the address right?`,
       },
     });
   });
@@ -133,6 +133,8 @@ describe("what goes wrong upstream", () => {
     expect(response.status).toBe(401);
     const text = await response.text();
     expect(text).toContain("check SOME_KEY");
+    // It is not the client's own token that is wrong.
+    expect(response.headers.get("www-authenticate")).toBeNull();
     expect(text).not.toContain("sk-very-secret-key");
   });
 
@@ -147,6 +149,22 @@ describe("what goes wrong upstream", () => {
         type: "response.failed",
         response: {
           error: { code: "invalid_prompt", message: expect.stringContaining("SOME_KEY") },
+        },
+      });
+    }
+  });
+
+  test("because nobody listens stops Codex too, also while its circuit is open", async () => {
+    const { gateway, upstream } = await scene(() => undefined, { upstream: { retries: 0 } });
+    await upstream.close();
+    for (let round = 0; round < 7; round += 1) {
+      const events = await eventsOf(await gateway.post("/responses", hello, codex));
+      expect(events.at(-1)).toMatchObject({
+        response: {
+          error: {
+            code: "invalid_prompt",
+            message: expect.stringContaining("the connection was refused"),
+          },
         },
       });
     }

@@ -160,3 +160,21 @@ test("a client that reads slowly, but reads, is kept", async () => {
   }
   expect(text.endsWith("data: [DONE]\n\n")).toBe(true);
 });
+
+test("comments of an upstream are no signs of life: the stream begins and stays alive without its events", async () => {
+  const { gateway } = await scene(
+    async (_request, response) => {
+      beginStream(response);
+      for (let sent = 0; sent < 40; sent += 1) {
+        response.write(": PROCESSING\n\n");
+        await pause(beatMs * 2);
+      }
+      says(response, "late");
+    },
+    { beatMs },
+  );
+  const events = await eventsOf(await gateway.post("/responses", hello));
+  const types = events.map(({ type }) => type);
+  expect(types.filter((type) => type === "response.in_progress").length).toBeGreaterThan(2);
+  expect(types.at(-1)).toBe("response.completed");
+});

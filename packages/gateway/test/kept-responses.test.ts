@@ -79,10 +79,10 @@ describe("a client of a Chat upstream may go on from", () => {
 test("what is kept is bounded: what was not used for longest is forgotten first", () => {
   const kept = new KeptResponses();
   const long = "x".repeat(20 * 1024 * 1024);
-  const keep = (id: string) => kept.keep({ input: long }, { id, output: [] } as never);
+  const keep = (id: string) => kept.keep(kept.expand({ input: long }), { id, output: [] } as never);
   for (const id of ["a", "b", "c"]) keep(id);
   kept.expand({ input: "x", previous_response_id: "a" });
   keep("d");
   expect(() => kept.expand({ input: "x", previous_response_id: "b" })).toThrow(/'b' not found/);
-  expect(kept.expand({ input: "x", previous_response_id: "a" }).input).toHaveLength(2);
+  expect(kept.expand({ input: "x", previous_response_id: "a" }).request.input).toHaveLength(2);
 });

@@ -87,12 +87,11 @@ test("a name that nobody has is answered with the nearest one and the way to see
   expect(resolveModel("qwen3-codr", two, listed)).toEqual({
     ok: false,
     message:
-      'there is no model "qwen3-codr": did you mean qwen3-coder? GET /v1/models and "deltawire models" show all names.',
+      'there is no model "qwen3-codr": did you mean qwen3-coder? GET /v1/models shows all names.',
   });
   expect(resolveModel("zzzzzzzzzzzz", two, listed)).toEqual({
     ok: false,
-    message:
-      'there is no model "zzzzzzzzzzzz". GET /v1/models and "deltawire models" show all names.',
+    message: 'there is no model "zzzzzzzzzzzz". GET /v1/models shows all names.',
   });
 });
 
@@ -100,7 +99,7 @@ test("an upstream that has not said what it has is named", () => {
   expect(resolveModel("zzzzzzzzzzzz", two, new Map())).toEqual({
     ok: false,
     message:
-      'there is no model "zzzzzzzzzzzz". GET /v1/models and "deltawire models" show all names. The models of local are not known; "upstream/model" always works.',
+      'there is no model "zzzzzzzzzzzz". GET /v1/models shows all names. The models of local are not known; "upstream/model" always works.',
   });
 });
 
@@ -114,6 +113,6 @@ test("without an upstream there is no model", () => {
 test("an endless name is cut in the message", () => {
   expect(resolveModel("x".repeat(100_000), two, listed)).toEqual({
     ok: false,
-    message: `there is no model "${"x".repeat(100)}…". GET /v1/models and "deltawire models" show all names.`,
+    message: `there is no model "${"x".repeat(100)}…". GET /v1/models shows all names.`,
   });
 });

@@ -90,6 +90,11 @@ const names = [
   "toJSON",
 ];
 
+/** Some JSON in which something was changed. */
+export function oddJson(chance: () => number, value: Json): Json {
+  return new Oddity(chance, []).changedOnce(value);
+}
+
 class Oddity {
   readonly #chance: () => number;
   readonly #models: readonly string[];
@@ -195,11 +200,11 @@ class Oddity {
   #changed(value: Json): Json {
     let changed = value;
     const changes = Math.floor(this.#chance() * 3);
-    for (let change = 0; change < changes; change += 1) changed = this.#changedOnce(changed);
+    for (let change = 0; change < changes; change += 1) changed = this.changedOnce(changed);
     return changed;
   }
 
-  #changedOnce(value: Json): Json {
+  changedOnce(value: Json): Json {
     const isLeaf = typeof value !== "object" || value === null;
     if (isLeaf || this.#chance() < 0.04) return this.#value(3);
     if (Array.isArray(value)) {
@@ -209,7 +214,7 @@ class Oddity {
       if (copy.length === 0 || chance < 0.15) copy.splice(at, 0, this.#value(2));
       else if (chance < 0.25) copy.splice(at, 1);
       else if (chance < 0.35) copy.push(...copy);
-      else copy[at] = this.#changedOnce(copy[at] ?? null);
+      else copy[at] = this.changedOnce(copy[at] ?? null);
       return copy;
     }
     const fields = Object.entries(value);
@@ -219,7 +224,7 @@ class Oddity {
     else if (chance < 0.3) fields.splice(at, 1);
     else {
       const [name = "", old = null] = fields[at] ?? [];
-      fields[at] = chance < 0.35 ? [this.#one(names), old] : [name, this.#changedOnce(old)];
+      fields[at] = chance < 0.35 ? [this.#one(names), old] : [name, this.changedOnce(old)];
     }
     return Object.fromEntries(fields);
   }

@@ -119,7 +119,7 @@ log_level = "debug"
 token = "env:TOKEN"
 ${upstreamToml("chat", upstream.url, { api_key: "env:CHAT_KEY", retries: 0 })}
 [upstreams.chat.headers]
-x-team = "env:HEADER_VALUE"
+x-team-key = "env:HEADER_VALUE"
 ${upstreamToml("responses", upstream.url, { api_key: secrets.responsesKey, speaks: "responses", retries: 0 })}`,
     { env },
   );

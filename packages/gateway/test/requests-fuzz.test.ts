@@ -8,7 +8,7 @@ import { answers, sendJson, type Reply } from "./wire-replies.ts";
 /** DELTAWIRE_RUNS=10 is ten times as many, DELTAWIRE_SEED another beginning. */
 const runs = Number(process.env["DELTAWIRE_RUNS"] ?? 1);
 const seed = Number(process.env["DELTAWIRE_SEED"] ?? 1);
-const count = 1000 * runs;
+const count = 10_000 * runs;
 const atOnce = 8;
 const patienceMs = 5000;
 

@@ -60,20 +60,21 @@ describe("the circuit of an upstream", () => {
     circuit.succeeded();
     circuit.failed(0);
     expect(circuit.state).toBe("closed");
-    expect(broken().refusal(1000)).toBe(4000);
+    expect(broken().waitMs(1000)).toBe(4000);
   });
 
   test("lets one request through when its time is over, and no second beside it", () => {
     const circuit = broken();
-    expect(circuit.refusal(5000)).toBeUndefined();
-    expect(circuit.refusal(5001)).toBeGreaterThan(0);
+    expect(circuit.waitMs(5000)).toBeUndefined();
+    circuit.begin(5000);
+    expect(circuit.waitMs(5001)).toBeGreaterThan(0);
   });
 
   test("closes when that request succeeds", () => {
     const circuit = broken();
-    circuit.refusal(5000);
+    circuit.begin(5000);
     circuit.succeeded();
-    expect([circuit.refusal(5001), circuit.refusal(5001)]).toEqual([undefined, undefined]);
+    expect(circuit.waitMs(5001)).toBeUndefined();
   });
 
   test("stays open twice as long when it fails, up to a minute", () => {
@@ -81,9 +82,10 @@ describe("the circuit of an upstream", () => {
     let now = 5000;
     const waits: number[] = [];
     for (let round = 0; round < 5; round += 1) {
-      expect(circuit.refusal(now)).toBeUndefined();
+      expect(circuit.waitMs(now)).toBeUndefined();
+      circuit.begin(now);
       circuit.failed(now);
-      const wait = circuit.refusal(now) ?? 0;
+      const wait = circuit.waitMs(now) ?? 0;
       waits.push(wait);
       now += wait;
     }
@@ -92,8 +94,21 @@ describe("the circuit of an upstream", () => {
 
   test("does not wait for ever for a request whose client has left", () => {
     const circuit = broken();
-    circuit.refusal(5000);
+    circuit.begin(5000);
     circuit.undecided(5000);
-    expect(circuit.refusal(5001)).toBeUndefined();
+    expect(circuit.waitMs(5001)).toBeUndefined();
+  });
+
+  test("nor for one of which nothing is heard", () => {
+    const circuit = broken();
+    circuit.begin(5000);
+    expect(circuit.waitMs(64_999)).toBe(1);
+    expect(circuit.waitMs(65_000)).toBeUndefined();
+  });
+
+  test("is not opened further by requests that were on their way when it opened", () => {
+    const circuit = broken();
+    circuit.failed(100);
+    expect(circuit.waitMs(1000)).toBe(4000);
   });
 });

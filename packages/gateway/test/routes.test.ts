@@ -29,7 +29,7 @@ describe("an address that is not served", () => {
     ["/chat/completions", "did you mean /v1/chat/completions?"],
     ["/responses", "did you mean /v1/responses?"],
     ["/v1/v1/responses", "did you mean /v1/responses?"],
-    ["/v1/responses/resp_123", "keeps no responses"],
+    ["/v1/responses/resp_123", "previous_response_id"],
     ["/v1/completions", "/openapi.json"],
     ["/v1/files", "/openapi.json"],
     ["/admin", "/openapi.json"],

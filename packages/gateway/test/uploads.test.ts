@@ -1,6 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { readdirSync } from "node:fs";
-import { request as httpRequest } from "node:http";
+import { once } from "node:events";
+import { createServer, request as httpRequest, type IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { Readable } from "node:stream";
 import { setFlagsFromString } from "node:v8";
@@ -192,4 +194,28 @@ describe("an upload", () => {
       expect(upstream.requests).toEqual([]);
     },
   );
+
+  test("that the upstream refuses before it has read it is refused at once, though the client goes on sending", async () => {
+    const upstream = createServer((request, response) => {
+      if (request.method === "GET") response.end('{"data":[]}');
+      else refuse(response, 401, { message: "who are you?" });
+    });
+    upstream.listen(0, "127.0.0.1");
+    await once(upstream, "listening");
+    const { port } = upstream.address() as AddressInfo;
+    const gateway = await aGateway(upstreamToml("up", `http://127.0.0.1:${port}/v1`));
+    const client = httpRequest(`${gateway.url}/v1/images/edits`, {
+      method: "POST",
+      headers: multipart,
+    });
+    client.on("error", () => undefined);
+    client.write(field("model", "up/m"));
+    client.write(head);
+    client.write(piece);
+    const reply = await new Promise<IncomingMessage>((resolve) => client.on("response", resolve));
+    expect(reply.statusCode).toBe(401);
+    client.destroy();
+    upstream.closeAllConnections();
+    upstream.close();
+  });
 });

@@ -50,7 +50,7 @@ export function readArguments(argv: readonly string[]): Command {
   if (!commands.includes(name)) parsed(argv.slice(0, at));
   if (!commands.includes(name))
     throw new UsageError(
-      `there is no command "${name}"${didYouMean(name, commands)}; deltawire --help lists them`,
+      `There is no command "${name}".${sentence(didYouMean(name, commands))} --help lists them.`,
     );
   // What stands behind `codex` is Codex's, and what stands behind `migrate` is read there.
   const own =
@@ -100,14 +100,41 @@ function parsed(args: readonly string[]) {
   try {
     return parseArgs({ args: [...args], options, allowPositionals: false, strict: true });
   } catch (error) {
-    const unknown = /'(-[^' ]*)/.exec((error as Error).message)?.[1] ?? "";
-    const near = didYouMean(
-      unknown,
-      Object.keys(options).map((name) => `--${name}`),
-    );
-    const reason = (error as Error).message.split(". ")[0] ?? "";
-    throw new UsageError(`${reason}${near}; deltawire --help lists the flags`);
+    throw new UsageError(`${wrongFlag(error as NodeJS.ErrnoException)} --help lists the flags.`);
   }
+}
+
+function wrongFlag({ code, message }: NodeJS.ErrnoException): string {
+  const flag = /'(?:-\w, )?(-[^' ]*)/.exec(message)?.[1] ?? "";
+  if (code === "ERR_PARSE_ARGS_UNKNOWN_OPTION") {
+    const known = Object.keys(options).map((name) => `--${name}`);
+    return `There is no flag ${flag}.${sentence(didYouMean(flag, known))}`;
+  }
+  if (code === "ERR_PARSE_ARGS_INVALID_OPTION_VALUE")
+    return message.includes("does not take an argument")
+      ? `${flag} takes no value.`
+      : `${flag} needs a value${exampleOf(flag)}.`;
+  return `${message.split(". ")[0] ?? ""}.`;
+}
+
+function exampleOf(flag: string): string {
+  const example = examples[flag];
+  return example === undefined ? "" : `, such as ${flag} ${example}`;
+}
+
+const examples: Record<string, string> = {
+  "--config": "deltawire.toml",
+  "--upstream": "http://127.0.0.1:8000/v1",
+  "--api-key-env": "ZAI_API_KEY",
+  "--speaks": "chat",
+  "--profile": "glm",
+  "--host": "127.0.0.1",
+  "--port": "4141",
+};
+
+/** `did you mean x?` as a sentence of its own. */
+function sentence(near: string): string {
+  return near.replace(" did", " Did");
 }
 
 export const helpText = `Deltawire: any Responses or Chat client on any Chat or Responses upstream.
@@ -128,6 +155,7 @@ export const helpText = `Deltawire: any Responses or Chat client on any Chat or 
   --json                         for programs
   --help, --version
 
+DELTAWIRE_TOKEN, where there is no file, is the token that clients must send; it is needed to listen beyond loopback.
 Without a file and an upstream, keys in the environment (ZAI_API_KEY, OPENAI_API_KEY, …) make ready upstreams;
 without any of them the built-in demo model answers. In the repository: npm start -- COMMAND.
 `;

@@ -8,6 +8,7 @@ interface ListedLesson {
   model: string;
   code: string;
   what: string;
+  said: string;
 }
 
 /** Shows, or forgets, what the running gateway has learned. */
@@ -29,6 +30,6 @@ export async function lessons(
     stdout.write(reset ? "Forgotten.\n" : "Nothing learned so far.\n");
   else
     for (const each of answer.lessons)
-      stdout.write(`${each.upstream}/${each.model}  ${each.what}\n`);
+      stdout.write(`${each.upstream}/${each.model}  ${each.what}\n    it said: ${each.said}\n`);
   return 0;
 }

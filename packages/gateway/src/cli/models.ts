@@ -21,12 +21,20 @@ export async function models(
     stderr.write('no upstream told its models; "upstream/model" works all the same\n');
     return 1;
   } else {
-    const width = Math.max(...list.data.map(({ id }) => id.length));
+    const ids = new Set(list.data.map(({ id }) => id));
     const windows = new Map(list.models.map(({ slug, context_window: size }) => [slug, size]));
-    for (const { id, owned_by: owner } of list.data) {
+    // A model that has two names is one line.
+    const rows = list.data.flatMap(({ id, owned_by: owner }) => {
+      if (ids.has(`${owner}/${id}`)) return [];
+      const short = id.startsWith(`${owner}/`) ? id.slice(owner.length + 1) : "";
       const size = windows.get(id);
-      stdout.write(`${id.padEnd(width)}  ${owner}${size ? `  ${Math.round(size / 1000)}k` : ""}\n`);
-    }
+      return [[id, ids.has(short) ? `or ${short}` : "", size ? `${Math.round(size / 1000)}k` : ""]];
+    });
+    const widths = [0, 1].map((at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
+    for (const [id = "", short = "", size = ""] of rows)
+      stdout.write(
+        `${id.padEnd(widths[0] ?? 0)}  ${short.padEnd(widths[1] ?? 0)}  ${size}`.trimEnd() + "\n",
+      );
   }
   return 0;
 }

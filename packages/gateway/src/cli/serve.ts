@@ -1,10 +1,11 @@
+import { isUnspecified } from "../config/addresses.ts";
 import { dataFolder } from "../config/find.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { startGateway, type Gateway } from "../gateway.ts";
 import { unreachable } from "../unreachable.ts";
 import { version } from "../version.ts";
 import type { Flags } from "./arguments.ts";
-import type { Terminal } from "./world.ts";
+import { commandName, type Terminal } from "./world.ts";
 
 /** Serves until it is told to stop. */
 export async function serve(
@@ -21,7 +22,9 @@ export async function serve(
   // Whoever reads the greeting may tell it to stop at once.
   const stopped = stopSignal();
   stdout.write(
-    flags.json ? `${JSON.stringify(summary(gateway, loaded))}\n` : greeting(gateway, loaded),
+    flags.json
+      ? `${JSON.stringify(summary(gateway, loaded))}\n`
+      : greeting(gateway, loaded, commandName(env)),
   );
   await stopped;
   if (!flags.json) stderr.write("Stopping: open streams may finish. Once more to stop at once.\n");
@@ -67,28 +70,36 @@ function summary({ url, config }: Gateway, { source }: LoadedConfig): object {
   };
 }
 
-function greeting({ url, config }: Gateway, { source }: LoadedConfig): string {
+function greeting({ url, config }: Gateway, loaded: LoadedConfig, command: string): string {
   const upstreams = [...config.upstreams.values()].map(
     ({ name, speaks, profile }) =>
       `${name} (${speaks}${profile.name === "generic" ? "" : `, ${profile.name}`})`,
   );
   const names = [...config.models.keys()];
+  const { host, port, clients } = config.server;
+  const reached = isUnspecified(host) ? url.replace(/\/\/[^/]*(?=:\d+$)/, "//127.0.0.1") : url;
+  const flags = loaded.source.kind === "file" || port === usualPort ? "" : `--port ${port} `;
   const lines = [
-    ["from", whereFrom(source)],
+    ["from", whereFrom(loaded)],
     ["upstreams", upstreams.join(", ")],
     ...(names.length === 0 ? [] : [["models", names.join(", ")]]),
-    ["Codex", "npm start -- codex, or paste the block that the page shows"],
-    ["page", `${url}/`],
-    ["API", `${url}/v1`],
+    ...(clients.length === 0 ? [] : [["tokens", `one of ${clients.length} is asked for`]]),
+    ["Codex", `${command} ${flags}codex, or paste the block that the page shows`],
+    ["page", `${reached}/`],
+    ["API", `${reached}/v1`],
   ];
   const table = lines.map(([name = "", text = ""]) => `  ${name.padEnd(10)} ${text}\n`).join("");
   return `Deltawire ${version} is listening on ${url}\n${table}`;
 }
 
-function whereFrom(source: LoadedConfig["source"]): string {
+const usualPort = 4141;
+
+function whereFrom({ source, config }: LoadedConfig): string {
   switch (source.kind) {
     case "file":
-      return source.path;
+      return config.upstreams.size === 0
+        ? `${source.path}, which names no upstream, so the built-in demo model answers`
+        : source.path;
     case "flags":
       return "the command line";
     case "environment":

@@ -6,3 +6,8 @@ export interface Terminal extends World {
   readonly stdout: LogTarget;
   readonly stderr: LogTarget;
 }
+
+/** How its user calls this program: through npm in the repository, or by its name. */
+export function commandName(env: Terminal["env"]): string {
+  return env["npm_lifecycle_event"] === undefined ? "deltawire" : "npm start --";
+}

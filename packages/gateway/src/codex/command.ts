@@ -30,7 +30,7 @@ export async function codexCommand({ args, gateway, terminal }: CodexRun): Promi
   const chatProviders = chatProvidersIn(codexConfig(env, home));
   if (chatProviders.length > 0)
     stderr.write(
-      `Codex refuses wire_api = "chat" (${chatProviders.join(", ")}) and is told otherwise for this run; deltawire migrate mends its configuration.\n`,
+      `Codex refuses wire_api = "chat" (${chatProviders.join(", ")}) and is told otherwise for this run; the command migrate mends its configuration.\n`,
     );
   const { url, token, model } = gateway;
   const all = codexArguments({ baseUrl: `${url}/v1`, model, chatProviders, args });

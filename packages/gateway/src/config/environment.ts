@@ -4,7 +4,7 @@ import type { UpstreamConfig } from "./config.ts";
 import { variableValue, type Environment } from "./secret.ts";
 import { plainUpstream } from "./upstream.ts";
 
-interface KnownKey {
+export interface KnownKey {
   readonly variable: string;
   /** Of the upstream. */
   readonly name: string;

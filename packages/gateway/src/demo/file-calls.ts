@@ -36,13 +36,24 @@ function fileChange(words: string): FileChange | undefined {
     const [, file = "", text1, text2] = create;
     return { change: "create", path: file, text: text1 ?? text2 ?? "" };
   }
+  // Without quotes, the rest of the sentence is what it should say.
+  const plain = new RegExp(
+    `\\b(?:create|write|make)\\b[^\`"'\\n]{0,40}?${path}(?:\\s*,?\\s*(?:with|containing|that (?:says|contains)|saying)\\s+([^\\n]{1,200}?))?(?:\\s+in(?:side)?\\s+it)?[.!]?\\s*$`,
+    "i",
+  ).exec(words);
+  if (plain !== null) {
+    const [, file = "", text = sampleText] = plain;
+    return { change: "create", path: file, text };
+  }
   const remove = new RegExp(`\\b(?:delete|remove)\\s+(?:the\\s+)?file\\s+${path}`, "i").exec(words);
   return remove === null ? undefined : { change: "delete", path: remove[1] ?? "" };
 }
 
+const sampleText = "The demo was here.";
+
 /** A patch that writes a small file, for a patch tool that is called without a file in mind. */
 export function samplePatch(tool: OfferedTool): PlannedCall {
-  return patchCall(tool, { change: "create", path: "demo.txt", text: "The demo was here." });
+  return patchCall(tool, { change: "create", path: "demo.txt", text: sampleText });
 }
 
 export function isPatcher({ name }: OfferedTool): boolean {

@@ -11,6 +11,13 @@ interface Kept {
   size: number;
 }
 
+/** A request, what it says itself with its references resolved, and what it goes on from. */
+interface Expanded {
+  request: ResponsesRequest;
+  own: readonly InputItem[];
+  previous: string | undefined;
+}
+
 /**
  * What a Responses API remembers for its clients and a Chat upstream does not: the `ai` SDK sends what a model said
  * before as references to it, others only name the response that they go on from. It is kept in memory, and not at all
@@ -22,24 +29,20 @@ export class KeptResponses {
   #characters = 0;
 
   /** The request with everything that it refers to, as a server without memory needs it. */
-  expand(request: ResponsesRequest): ResponsesRequest {
+  expand(request: ResponsesRequest): Expanded {
     const { previous_response_id: previous, ...rest } = request;
-    const own = itemsOf(request).map((item) => this.#found(item));
-    const changed = own.some((item, at) => item !== itemsOf(request)[at]);
-    if (typeof previous !== "string") return changed ? { ...request, input: own } : request;
-    return { ...rest, input: [...this.#upTo(previous), ...own] };
+    const given = itemsOf(request);
+    const own = given.map((item) => this.#found(item));
+    if (typeof previous === "string")
+      return { request: { ...rest, input: [...this.#upTo(previous), ...own] }, own, previous };
+    const changed = own.some((item, at) => item !== given[at]);
+    return { request: changed ? { ...request, input: own } : request, own, previous: undefined };
   }
 
-  keep(request: ResponsesRequest, { id, output }: ResponseObject): void {
-    const { previous_response_id: previous } = request;
-    const given = itemsOf(request).map((item) => this.#found(item));
-    const items = [...given, ...(output as unknown as InputItem[])];
+  keep({ own, previous }: Expanded, { id, output }: ResponseObject): void {
+    const items = [...own, ...(output as unknown as InputItem[])];
     const size = JSON.stringify(items).length;
-    this.#responses.set(id, {
-      previous: typeof previous === "string" ? previous : undefined,
-      items,
-      size,
-    });
+    this.#responses.set(id, { previous, items, size });
     this.#characters += size;
     for (const item of output)
       if (typeof item.id === "string")

@@ -15,7 +15,7 @@ export function homePage(
   );
   const served = routes.map(
     ({ method, path, summary }) =>
-      `<tr><td><code>${method} ${escaped(path)}</code></td><td>${escaped(summary)}</td></tr>`,
+      `<tr><td><code>${method} ${escaped(path)}</code></td><td>${inCode(escaped(summary))}</td></tr>`,
   );
   return `<!doctype html>
 <html lang="en">
@@ -51,6 +51,11 @@ ${isOpen ? `<h2>Upstreams</h2>\n<table><tr><th>name</th><th>speaks</th><th>profi
 <table>${served.join("")}</table>
 </html>
 `;
+}
+
+/** Backticks as the code that they mean. */
+function inCode(html: string): string {
+  return html.replaceAll(/`([^`]*)`/g, "<code>$1</code>");
 }
 
 function escaped(text: string): string {

@@ -109,7 +109,7 @@ export function problemReply(error: unknown): ProblemReply {
   const status = more.status ?? statuses[code];
   const headers: Record<string, string> = {};
   if (more.retryAfter !== undefined) headers["retry-after"] = String(Math.ceil(more.retryAfter));
-  if (status === 401) headers["www-authenticate"] = 'Bearer realm="deltawire"';
+  if (code === "missing_token") headers["www-authenticate"] = 'Bearer realm="deltawire"';
   if (status === 413 || status === 408) headers["connection"] = "close";
   const { provider } = more;
   // What the provider says of its own refusal is what its users look up.

@@ -164,6 +164,6 @@ function hintFor(path: string): string {
   const candidate = path.startsWith("/v1/v1/") ? path.slice(3) : `/v1${path}`;
   if (routes.some((route) => route.path === candidate)) return `; did you mean ${candidate}?`;
   if (path.startsWith("/v1/responses/"))
-    return "; this gateway keeps no responses: send the history in input";
+    return "; responses cannot be fetched here, only gone on from with previous_response_id";
   return "; GET /openapi.json lists what there is";
 }

@@ -1,11 +1,11 @@
 import { Readable } from "node:stream";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { JsonObject } from "@deltawire/wire";
 import type { ModelTarget } from "../config/config.ts";
 import { forward, type FailedForward, type ForwardOutcome } from "../passthrough/forward.ts";
 import { HeldBody } from "../passthrough/held-body.ts";
 import { boundaryOf } from "../passthrough/multipart-model.ts";
 import { mayFallBack, problemOf } from "../relay/failure.ts";
+import { waited } from "../relay/retry.ts";
 import type { Upstream } from "../relay/upstream.ts";
 import type { Call } from "./call.ts";
 import { Problem } from "./problem.ts";
@@ -31,7 +31,7 @@ async function serveJson(call: Call, server: ReplyServer, path: string): Promise
   if (model !== undefined && typeof model !== "string")
     throw new Problem("invalid_request", "model: expected a string", { param: "model" });
   let problem: Problem | undefined;
-  for (const target of targetsFor(call, server, model)) {
+  for (const target of await targetsFor(call, server, model)) {
     const text = JSON.stringify(model === undefined ? body : { ...body, model: target.model });
     const tried = await tryTarget(call, server, target, path, text);
     if (typeof tried === "string") return;
@@ -52,17 +52,19 @@ async function tryTarget(
   const upstream = upstreamOf(call, server, target);
   if (upstream instanceof Problem) return upstream;
   const headers = { "content-type": "application/json", accept: "*/*" };
+  upstream.circuit.begin(Date.now());
   for (let tried = 1; ; tried += 1) {
     const outcome = await sent(call, upstream, { path, headers, body });
     if (outcome.is === "answered" || outcome.is === "left") return "over";
-    relay.note(upstream, outcome);
     const wait = relay.waitAfter(outcome, upstream, tried);
-    if (wait === undefined) return problemFrom(outcome, upstream, server);
-    try {
-      await sleep(wait, undefined, { signal: call.signal });
-    } catch {
-      return "over"; // the client has left
+    if (wait === undefined) {
+      relay.note(upstream, outcome);
+      upstream.lastProblem = problemFrom(outcome, upstream, server);
+      return upstream.lastProblem;
     }
+    if (await waited(wait, call.signal)) continue;
+    upstream.circuit.undecided(Date.now());
+    return "over";
   }
 }
 
@@ -79,7 +81,7 @@ async function serveMultipart(
     const found = await held.findModel().catch((error: unknown) => {
       throw bodyProblem(error, packed);
     });
-    const [target] = targetsFor(call, server, found?.value);
+    const [target] = await targetsFor(call, server, found?.value);
     if (target === undefined) throw new Problem("model_not_found", "no upstream serves this model");
     const upstream = upstreamOf(call, server, target);
     if (upstream instanceof Problem) throw upstream;
@@ -102,21 +104,26 @@ async function serveMultipart(
       body,
     });
     if (outcome.is === "answered" || outcome.is === "left") return;
-    // The upstream has done nothing wrong.
-    if (broken !== undefined && outcome.is === "unreachable")
+    if (broken !== undefined && outcome.is === "unreachable") {
+      // The upstream has done nothing wrong.
+      upstream.circuit.undecided(Date.now());
       throw bodyProblem(broken.error, packed);
+    }
     server.relay.note(upstream, outcome);
     throw problemFrom(outcome, upstream, server);
   } finally {
+    // A client that is still sending would otherwise have to go on before it hears why it should not.
+    if (!call.request.complete && !call.response.headersSent)
+      call.response.setHeader("connection", "close");
     await held.release();
   }
 }
 
-function targetsFor(
+async function targetsFor(
   call: Call,
   server: ReplyServer,
   model: string | undefined,
-): readonly ModelTarget[] {
+): Promise<readonly ModelTarget[]> {
   call.model = model;
   if (model !== undefined) return server.targetsOf(model);
   const names = [...server.relay.upstreams.keys()];

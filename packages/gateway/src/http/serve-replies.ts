@@ -13,7 +13,7 @@ export interface ReplyServer {
   relay: Relay;
   maxBodyBytes: number;
   /** Throws where nobody serves the model. */
-  targetsOf: (model: string) => readonly ModelTarget[];
+  targetsOf: (model: string) => Promise<readonly ModelTarget[]>;
 }
 
 /** A Responses upstream is asked once for every choice. */
@@ -59,7 +59,7 @@ async function serve(
   call.model = model;
   const record: ExchangeRecord = { attempts: 0, lessons: [], repairs: new Map() };
   call.record = record;
-  const targets = targetsOf(model);
+  const targets = await targetsOf(model);
   const wire = clientWires[client.wire];
   if (stream === true) {
     const receiver = new StreamReceiver(

@@ -76,10 +76,14 @@ export function serveOpenApi({ response }: Call, { version, url }: StatusServer)
   sendJson(response, 200, openApi(version, url()));
 }
 
-export async function serveHome({ response }: Call, server: StatusServer): Promise<void> {
+export async function serveHome(call: Call, server: StatusServer): Promise<void> {
+  const { request, response } = call;
   const { config, version } = server;
+  // Where it was asked for is where it can be reached, whatever it listens on.
+  const { host } = request.headers;
+  const url = host === undefined ? server.url() : `http://${host}`;
   const [first] = (await currentList(server)).data;
-  const page = homePage(config, { url: server.url(), version, firstModel: first?.id });
+  const page = homePage(config, { url, version, firstModel: first?.id });
   response.writeHead(200, {
     "content-type": "text/html; charset=utf-8",
     "content-length": Buffer.byteLength(page),

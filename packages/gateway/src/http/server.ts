@@ -38,6 +38,7 @@ export function httpServer(
 ): HttpServer {
   const tokens = new Tokens(config.clients);
   const running = new Set<AbortController>();
+  const answering = new WeakMap<Duplex, ServerResponse>();
   let draining = false;
   let whenIdle: (() => void) | undefined;
 
@@ -49,11 +50,16 @@ export function httpServer(
     connectionsCheckingInterval: patience.headMs / 3,
     // Longer than the pools of clients keep a connection, so that they do not meet a closed one.
     keepAliveTimeout: 75_000,
+    // Java's client and curl offer HTTP/2 in the same way: to them the answer is HTTP/1.1, not a refusal.
+    shouldUpgradeCallback: ({ headers }: IncomingMessage) =>
+      /websocket/i.test(headers.upgrade ?? ""),
   });
 
   server.on("request", (request: IncomingMessage, response: ServerResponse) => {
     const gone = new AbortController();
     running.add(gone);
+    answering.set(request.socket, response);
+    response.on("close", () => answering.delete(request.socket));
     const closed = new Promise<void>((resolve) => response.on("close", resolve));
     // The log has the reason; a client that has gone needs no answer.
     void Promise.all([handle(request, response, gone), closed]).finally(() => {
@@ -66,7 +72,9 @@ export function httpServer(
     refuseSocket(socket, problem, { upgrade: "HTTP/1.1" });
   });
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
-    if (error.code === "ECONNRESET" || !socket.writable) {
+    // In the middle of an answer there is no room for another.
+    const begun = answering.get(socket)?.headersSent === true;
+    if (error.code === "ECONNRESET" || !socket.writable || begun) {
       socket.destroy();
       return;
     }
@@ -108,7 +116,8 @@ export function httpServer(
       }
       quiet = routed.open;
       const client = tokens.clientOf(bearerOf(request.headers));
-      if (!routed.open && tokens.required && client === undefined) throw missingToken();
+      if (!routed.open && tokens.required && client === undefined)
+        throw missingToken(bearerOf(request.headers) !== "");
       if (!routed.open && draining)
         throw new Problem("shutting_down", "the gateway is shutting down", { retryAfter: 5 });
       Object.assign(call, { client, rest: routed.rest });
@@ -174,10 +183,13 @@ function newCall(
   return { id, request, response, url, signal, rest: "", ...nothing };
 }
 
-function missingToken(): Problem {
+function missingToken(isWrong: boolean): Problem {
+  const what = isWrong
+    ? "the token that was sent is none of this gateway's"
+    : "this gateway wants a token";
   return new Problem(
     "missing_token",
-    "this gateway wants a token: send Authorization: Bearer TOKEN with one of its server.tokens",
+    `${what}: send Authorization: Bearer TOKEN, with one of its configuration or of DELTAWIRE_TOKEN`,
   );
 }
 

@@ -3,12 +3,20 @@ const ladder = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 
 /** How servers say that they do not know an effort, or know of none. */
 export const effortForms = [
-  /reasoning[._ ]?effort[^\n]{0,160}(?:not support|n't support|unsupported|must be|should be|expected|invalid|unknown)/i,
-  /(?:not support|n't support|unsupported|unknown|invalid)[^\n]{0,60}reasoning[._ ]?effort/i,
+  /reasoning[._ ]?effort[^\n]{0,160}(?:not support|n't support|unsupported|must be|should be|expected|\binvalid\b|unknown)/i,
+  /(?:not support|n't support|unsupported|unknown|\binvalid\b)[^\n]{0,60}reasoning[._ ]?effort/i,
   /invalid (?:reasoning|think) value/i,
   /level "\w+" not supported/i,
   /does(?: not|n't) support thinking/i,
 ];
+
+/** Whether an effort that was refused tells of the server: it is a word that some server knows, or the server knows none. */
+export function isServersMatter(text: string, refused: unknown): boolean {
+  return (typeof refused === "string" && ladder.includes(refused)) || knowsNone.test(text);
+}
+
+const knowsNone =
+  /does(?: not|n't) support (?:the )?(?:parameter )?["'`]?(?:thinking|reasoning(?:[._ ]?effort)?)["'`]?(?! (?:of|level|value|["'`:=]))/i;
 
 /**
  * The efforts that a refusal lists as known, in their order: "Supported values are: 'low', 'high'." Undefined where it

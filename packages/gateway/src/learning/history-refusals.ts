@@ -1,5 +1,6 @@
 import { genericProfile, type Profile } from "@deltawire/wire";
 import type { KnownRefusal } from "./lesson.ts";
+import { onceIf } from "./own-content.ts";
 import {
   emptyContentIn,
   hasCalls,
@@ -7,8 +8,11 @@ import {
   hasPartsInResults,
   hasRole,
   hasRoleTwice,
+  hasStrayResult,
+  hasUnknownRole,
   hasUserAfterTool,
   offersTools,
+  saysNothingElsewhere,
 } from "./sent.ts";
 
 /** What Chat upstreams have against a history, in their words, and where these were seen. */
@@ -28,7 +32,7 @@ export const historyRefusals: readonly KnownRefusal[] = [
     what: "refuses the role developer: it is said as system",
     as500: true,
     change: ({ profile, body }) =>
-      hasRole(body, "developer") && profile.developerRole === "developer"
+      hasRole(body, "developer") && !hasUnknownRole(body) && profile.developerRole === "developer"
         ? { flags: { developerRole: "system" } }
         : undefined,
   },
@@ -107,7 +111,7 @@ export const historyRefusals: readonly KnownRefusal[] = [
     says: [/tool_call_id\b[^\n]{0,80}is not found/i],
     what: "finds calls only by ids of its own form, functions.NAME:INDEX: others are translated",
     change: ({ profile, body }) =>
-      hasCalls(body) && profile.callIds === "verbatim"
+      hasCalls(body) && !hasStrayResult(body) && profile.callIds === "verbatim"
         ? { flags: { callIds: "functions-name-index" } }
         : undefined,
   },
@@ -149,7 +153,8 @@ export const historyRefusals: readonly KnownRefusal[] = [
     change: ({ body, profile }) => {
       const sent = emptyContentIn(body);
       if (sent === undefined || sent !== profile.emptyContent || sent === "omit") return undefined;
-      return { flags: { emptyContent: sent === "empty" ? "null" : "omit" } };
+      const emptyContent = sent === "empty" ? "null" : "omit";
+      return { flags: { emptyContent }, ...onceIf(saysNothingElsewhere(body)) };
     },
   },
 
@@ -169,7 +174,7 @@ export const historyRefusals: readonly KnownRefusal[] = [
     change: ({ body, profile }) => {
       const sent = emptyContentIn(body);
       if (sent === undefined || sent !== profile.emptyContent || sent === "empty") return undefined;
-      return { flags: { emptyContent: "empty" } };
+      return { flags: { emptyContent: "empty" }, ...onceIf(saysNothingElsewhere(body)) };
     },
   },
 

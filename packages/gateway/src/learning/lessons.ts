@@ -3,6 +3,7 @@ import type { KnownRefusal, Lesson, Refusal, Tried } from "./lesson.ts";
 import { parameterRefusals } from "./parameter-refusals.ts";
 import { wordsOf } from "./refusal-words.ts";
 import { responsesRefusals } from "./responses-refusals.ts";
+import { samplingRefusals } from "./sampling-refusals.ts";
 import { toolRefusals } from "./tool-refusals.ts";
 
 export type { Lesson, LessonCode, Refusal, ResponsesLesson, Tried } from "./lesson.ts";
@@ -30,7 +31,7 @@ export function lessonOf(refusal: Refusal, tried: Tried): Lesson | undefined {
 const saidLength = 200;
 
 const tables: Readonly<Record<Tried["speaks"], readonly KnownRefusal[]>> = {
-  chat: [...historyRefusals, ...toolRefusals, ...parameterRefusals],
+  chat: [...historyRefusals, ...toolRefusals, ...samplingRefusals, ...parameterRefusals],
   responses: responsesRefusals,
 };
 

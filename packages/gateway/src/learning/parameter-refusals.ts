@@ -1,7 +1,15 @@
 import type { Profile } from "@deltawire/wire";
-import { effortForms, effortsIn } from "./efforts.ts";
+import { effortForms, effortsIn, isServersMatter } from "./efforts.ts";
+import { dropping, withoutParameters } from "./left-out.ts";
 import type { Change, KnownRefusal, Tried } from "./lesson.ts";
-import { formatOf, hasMessageField, offersTools, saysStrict } from "./sent.ts";
+import {
+  onceIf,
+  saysCombination,
+  saysSchemaKeyword,
+  saysWrongFormat,
+  saysWrongSchema,
+} from "./own-content.ts";
+import { choosesWell, formatOf, hasMessageField, offersTools, saysStrict } from "./sent.ts";
 
 /** What Chat upstreams have against parameters, in their words, and where these were seen. */
 export const parameterRefusals: readonly KnownRefusal[] = [
@@ -29,21 +37,9 @@ export const parameterRefusals: readonly KnownRefusal[] = [
       if (tried.profile.extraBody["reasoning_effort"] !== undefined) return undefined;
       // GPT-5.6 reasons unless it is told not to, and is refused then; Azure refuses even to be told.
       if (/["'`]none["'`]/.test(text))
-        return { flags: { extraBody: { reasoning_effort: "none" } } };
+        return { flags: { extraBody: { reasoning_effort: "none" } }, once: true };
       const flags = withoutParameters(["reasoning_effort"], tried);
-      return flags === undefined ? undefined : { flags };
-    },
-  },
-
-  // Kimi (quirk RQ-TEMPERATURE), OpenAI (OpenHands 4131), Claude (ChatterUI 564), LiteLLM 33738
-  {
-    lesson: "sampling",
-    says: [/temperature|top_p|top_k|_penalty/i],
-    what: "samples as it likes",
-    change: (tried, { text }) => {
-      const [all = "", first = "", second = ""] = fixedSampling.exec(text) ?? [];
-      const name = all.includes("cannot both") && second !== "" ? second : first;
-      return dropping([name.toLowerCase()], tried);
+      return flags === undefined ? undefined : { flags, once: true };
     },
   },
 
@@ -58,9 +54,9 @@ export const parameterRefusals: readonly KnownRefusal[] = [
       /streaming is required/i,
     ],
     what: "only streams: whole replies are put together from a stream",
-    change: ({ profile, body }) =>
+    change: ({ profile, body }, { text }) =>
       body["stream"] !== true && !profile.alwaysStream
-        ? { flags: { alwaysStream: true } }
+        ? { flags: { alwaysStream: true }, ...onceIf(saysCombination(text)) }
         : undefined,
   },
 
@@ -69,9 +65,11 @@ export const parameterRefusals: readonly KnownRefusal[] = [
     lesson: "no_stream",
     says: [/["'`]stream["'`] (?:does not support true|is not supported)/i],
     what: "does not stream: whole replies are asked for",
-    change: (tried) => {
+    change: (tried, { combined }) => {
       const flags = withoutParameters(["stream", "stream_options"], tried);
-      return tried.body["stream"] === true && flags !== undefined ? { flags } : undefined;
+      return tried.body["stream"] === true && flags !== undefined
+        ? { flags, ...onceIf(names(combined, "stream")) }
+        : undefined;
     },
   },
 
@@ -96,8 +94,13 @@ export const parameterRefusals: readonly KnownRefusal[] = [
       /["'`](?:additionalProperties|required)["'`] is required to be supplied/i,
     ],
     what: "takes no strict schemas: strict is left out",
-    change: ({ profile, body }) =>
-      profile.strictSchemas && saysStrict(body) ? { flags: { strictSchemas: false } } : undefined,
+    change: ({ profile, body }, { text }) =>
+      profile.strictSchemas &&
+      saysStrict(body) &&
+      !saysWrongFormat(text) &&
+      !/\bboolean\b/i.test(text)
+        ? { flags: { strictSchemas: false }, ...onceIf(saysWrongSchema(text)) }
+        : undefined,
   },
 
   // OpenAI (midscene 791) refuses the old name, Mistral (litellm 10910) and vLLM (MaxKB 2912) the new one
@@ -123,7 +126,7 @@ export const parameterRefusals: readonly KnownRefusal[] = [
     lesson: "stream_usage",
     what: "does not take stream_options: usage is not asked for",
     change: (tried, { refused }) => {
-      const flags = names(refused, "stream_options")
+      const flags = names(refused, "stream_options", "include_usage")
         ? withoutParameters(["stream_options"], tried)
         : undefined;
       return flags === undefined ? undefined : { flags: { ...flags, streamUsage: false } };
@@ -151,15 +154,20 @@ export const parameterRefusals: readonly KnownRefusal[] = [
   {
     lesson: "response_format",
     says: [
-      /response_?format[^\n]{0,120}(?:unavailable|not supported|unsupported|not valid|invalid)/i,
-      /(?:unsupported|invalid|not support)[^\n]{0,60}(?:response_?format|json_schema|json_object|structured output)/i,
+      /response_?format[^\n]{0,120}(?:unavailable|not supported|unsupported|not valid|\binvalid\b)/i,
+      /(?:unsupported|\binvalid\b|not support)[^\n]{0,60}(?:response_?format|json_schema|json_object|structured output)/i,
       /(?:json_schema|json_object|structured outputs?)["'`]?[^\n]{0,60}(?:unavailable|not supported|unsupported|not available)/i,
       /unknown variant ["'`]?json_/i,
+      /unknown parameter:? ["'`]?response_format\.json_schema\b(?!\.)/i,
       /unsupported JSON schema/i,
     ],
     what: "does not take this response_format: what it says is said in words",
-    change: (tried) =>
-      formatAt(tried, formatOf(tried.body) === "json_schema" ? "json_object" : "none"),
+    change: (tried, { text }) => {
+      const sent = formatOf(tried.body);
+      if (saysWrongFormat(text) || saysWrongSchema(text)) return undefined;
+      const change = formatAt(tried, sent === "json_schema" ? "json_object" : "none");
+      return change && { ...change, ...onceIf(saysSchemaKeyword(text)) };
+    },
   },
 
   // Bedrock behind LiteLLM (instructor 1390)
@@ -168,6 +176,7 @@ export const parameterRefusals: readonly KnownRefusal[] = [
     what: "does not know tool_choice: what is asked for is said in words",
     change: (tried, { refused }) => {
       if (!names(refused, "tool_choice") || !offersTools(tried.body)) return undefined;
+      if (!choosesWell(tried.body)) return undefined;
       const { toolChoice } = tried.profile;
       return tried.body["tool_choice"] !== "auto" && toolChoice !== "auto"
         ? { flags: { toolChoice: "auto" } }
@@ -179,11 +188,17 @@ export const parameterRefusals: readonly KnownRefusal[] = [
   {
     lesson: "parameter",
     what: "does not know a parameter",
-    change: (tried, { refused }) =>
-      dropping(
-        refused.map(([first = ""]) => first).filter((name) => !translated.has(name)),
-        tried,
-      ),
+    change: (tried, { refused }) => dropping(refused.flatMap(wholeParameter), tried),
+  },
+
+  // "… is not supported when …": alone it may be taken
+  {
+    lesson: "parameter",
+    what: "does not take a parameter beside others of this request",
+    change: (tried, { combined }) => {
+      const drop = dropping(combined.flatMap(wholeParameter), tried);
+      return drop && { ...drop, once: true };
+    },
   },
 
   // OpenAI and Kimi (ccs 344, Kilo cloud 3807), Ollama (OmniRoute 10160), SGLang (CLIProxyAPI 1572), Groq (pi 1745), GLM
@@ -194,10 +209,13 @@ export const parameterRefusals: readonly KnownRefusal[] = [
     as500: true,
     change: (tried, { text }) => {
       const sent = tried.body["reasoning_effort"];
+      if (!isServersMatter(text, sent)) return undefined;
       const efforts = typeof sent === "string" ? effortsIn(text, sent) : undefined;
-      return efforts === undefined || String(efforts) === String(tried.profile.efforts)
-        ? dropping(["reasoning_effort"], tried)
-        : { flags: { efforts } };
+      const change =
+        efforts === undefined || String(efforts) === String(tried.profile.efforts)
+          ? dropping(["reasoning_effort"], tried)
+          : { flags: { efforts } };
+      return change && { ...change, ...onceIf(saysCombination(text)) };
     },
   },
 ];
@@ -213,8 +231,10 @@ const translated = new Set([
   "response_format",
 ]);
 
-const fixedSampling =
-  /\b(temperature|top_p|top_k|presence_penalty|frequency_penalty)\b["'`]?(?: and ["'`]?(\w+)["'`]?)?[^\n]{0,60}(?:does(?: not|n't) support|only (?:the default|1\b|\w+ ?= ?1)|only be set to 1|cannot both|is deprecated|must be 1\b)/i;
+/** What is unknown inside a parameter is what the client wrote there. */
+function wholeParameter([name = "", ...inner]: readonly string[]): string[] {
+  return inner.length > 0 || translated.has(name) ? [] : [name];
+}
 
 function isLimit(name: string | undefined): name is Profile["maxTokensParameter"] {
   return name === "max_tokens" || name === "max_completion_tokens";
@@ -224,28 +244,11 @@ function isReasoning(path: readonly string[]): boolean {
   return /^reasoning(?:_content|_details)?$/.test(path.at(-1) ?? "");
 }
 
-function names(refused: readonly (readonly string[])[], parameter: string): boolean {
-  return refused.some(([first]) => first === parameter);
-}
-
-function dropping(parameters: readonly string[], tried: Tried): Change | undefined {
-  const flags = withoutParameters(parameters, tried);
-  const dropped = flags?.droppedParameters ?? [];
-  return flags && { flags, what: `does not take ${dropped.join(", ")}: left out` };
-}
-
-/** The flag that leaves out those of the parameters that were sent and can be left out. */
-function withoutParameters(
-  parameters: readonly string[],
-  { body, profile }: Tried,
-): Partial<Profile> | undefined {
-  const droppedParameters = [...new Set(parameters)].filter(
-    (name) =>
-      Object.hasOwn(body, name) &&
-      !profile.droppedParameters.includes(name) &&
-      !Object.hasOwn(profile.extraBody, name),
+/** The whole parameter, or that part of it. */
+function names(refused: readonly (readonly string[])[], parameter: string, part?: string): boolean {
+  return refused.some(
+    ([first, second]) => first === parameter && (second === undefined || second === part),
   );
-  return droppedParameters.length === 0 ? undefined : { droppedParameters };
 }
 
 const formatSteps = ["any", "without-tools", "json_schema", "json_object", "none"] as const;
@@ -253,8 +256,8 @@ const formatSteps = ["any", "without-tools", "json_schema", "json_object", "none
 function formatAt({ profile, body }: Tried, step: Profile["responseFormat"]): Change | undefined {
   const sent = formatOf(body);
   const present = profile.responseFormat;
-  if (sent === undefined || formatSteps.indexOf(step) <= formatSteps.indexOf(present))
-    return undefined;
+  if (sent !== "json_schema" && sent !== "json_object") return undefined;
+  if (formatSteps.indexOf(step) <= formatSteps.indexOf(present)) return undefined;
   // What the present step lets through was sent, or nothing is translated here and a further step would not help.
   const lets = present === "json_object" || present === "json_schema" ? present : sent;
   return sent === lets ? { flags: { responseFormat: step } } : undefined;

@@ -1,14 +1,12 @@
 import type { JsonObject, JsonValue } from "@deltawire/wire";
-import { refusedParameters, type Place } from "./refused-parameters.ts";
+import { refusedParameters, type Place, type RefusedParameters } from "./refused-parameters.ts";
 
 /** What an error body says, whatever its shape. */
-export interface Words {
+export interface Words extends RefusedParameters {
   /** All of it, a line for each text: messages, codes, types, parameters. */
   text: string;
   /** The sentence for people. */
   said: string;
-  /** The paths of the parameters that it calls unknown or unsupported. */
-  refused: readonly (readonly string[])[];
 }
 
 /** An error may be large, and may hold the whole request: this much of it is read. */
@@ -29,7 +27,7 @@ export function wordsOf(body: unknown): Words {
   return {
     text,
     said: said.replaceAll(/\s+/g, " ").trim(),
-    refused: refusedParameters(text, [...reader.places, ...writtenPlaces(text)]),
+    ...refusedParameters(text, [...reader.places, ...writtenPlaces(text)]),
   };
 }
 
@@ -48,7 +46,11 @@ class WordReader {
   }
 
   #object(value: JsonObject, depth: number): void {
-    const why = ["type", "code", "msg", "message"].map((name) => value[name]).filter(isText);
+    const why = ["type", "code", "msg", "message"]
+      .map((name) => value[name])
+      .filter(isText)
+      // It stands beside every complaint, and reads as one about the place.
+      .filter((word) => word !== "invalid_request_error");
     const { loc, param } = value;
     const path = Array.isArray(loc) ? loc.filter(isStep).join(".") : param;
     if (isText(path)) {

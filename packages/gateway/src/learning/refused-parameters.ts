@@ -5,35 +5,72 @@ export interface Place {
   why: string;
 }
 
-/**
- * The parameters that an error calls unknown or unsupported, as paths: `["stream_options"]`, `["tools", "0", "function",
- * "strict"]`. Whether they were sent is for the caller to see: some of these forms are met in other sentences too.
- */
-export function refusedParameters(text: string, places: readonly Place[]): string[][] {
-  const pointed = places.filter(({ why }) => unsupported.test(why)).map(({ path }) => path);
+/** Paths of parameters: `["stream_options"]`, `["tools", "0", "function", "strict"]`. */
+export interface RefusedParameters {
+  /** Those that are called unknown or unsupported. */
+  refused: readonly (readonly string[])[];
+  /** Those that are refused only beside something else in the request. */
+  combined: readonly (readonly string[])[];
+}
+
+/** Whether they were sent is for the caller to see: some of these forms are met in other sentences too. */
+export function refusedParameters(text: string, places: readonly Place[]): RefusedParameters {
+  const pointed = places
+    .filter(({ why }) => unsupported.test(why))
+    .map(({ path, why }) => ({ path, extent: extentOf(refusing.exec(why)?.[0] ?? "") }));
   const named = forms.flatMap((form) =>
-    [...text.matchAll(form)].flatMap(({ groups }) => {
+    [...text.matchAll(form)].flatMap(({ groups, indices }) => {
       const { name = "", list = "", at = "" } = groups ?? {};
       const listed = list.match(/[A-Za-z_][\w.]*/g) ?? [];
+      const [, end = text.length] = indices?.groups?.["name"] ?? [];
+      const extent = extentOf(text.slice(end, end + 120));
       return [name, ...listed]
         .filter((one) => one !== "")
-        .map((one) => (at ? `${at}.${one}` : one));
+        .map((one) => ({ path: at ? `${at}.${one}` : one, extent }));
     }),
   );
-  const seen = new Map([...pointed, ...named].map((path) => [stepsOf(path).join("."), path]));
-  return [...seen.values()].map(stepsOf).filter((steps) => steps.length > 0);
+  const found = new Map<string, { steps: string[]; extent: Extent }>();
+  for (const { path, extent } of [...pointed, ...named]) {
+    const steps = stepsOf(path);
+    const known = found.get(steps.join("."))?.extent;
+    // The sentence that says more counts: the code beside it may only say "unsupported_parameter".
+    if (steps.length > 0 && (known === undefined || known === "always"))
+      found.set(steps.join("."), { steps, extent });
+  }
+  const those = (wanted: Extent): string[][] =>
+    [...found.values()].filter(({ extent }) => extent === wanted).map(({ steps }) => steps);
+  return { refused: those("always"), combined: those("combined") };
 }
+
+/** When a parameter is refused: whatever it says, beside something else, or for the value that it has. */
+type Extent = "always" | "combined" | "value";
+
+/** What is said behind its name. */
+function extentOf(behind: string): Extent {
+  const [said = ""] = behind.split(/\n|\. /);
+  const [, how] = refusing.exec(said) ?? [];
+  if (how === undefined) return "always";
+  if (bounded.test(how)) return "value";
+  return beside.test(how) ? "combined" : "always";
+}
+
+const refusing =
+  /(?:^["'`\]]*:? ?(?:\w+ )?|["'`] )(?:is|are) (?:(?:not |un)(?:supported|allowed|permitted)|only (?:supported|allowed|permitted))\b([^\n]*)/i;
+const bounded =
+  /^ (?:(?:with|for|in|on|at|to) )?(?:be )?(?:an? |the |its |this |these )?(?:values?|more|less|fewer|greater|larger|longer|higher|lower|over|above|below|under|beyond|exceed\w*|outside|numbers?|strings?|arrays?|lists?|types?|empty|negative|length|size|range|null|-?\d+(?![\w.-]*[a-z]))\b/i;
+const beside =
+  /^ (?:when|while|if|unless|without|together|alongside|along with|beside|in (?:combination|conjunction)|(?:with|for|in) (?:both |the )?["'`]?(?:tools?|functions?|stream(?:ing)?|thinking|reasoning|json|structured|temperature|\w+_\w+)\b(?![^.\n]{0,20}\bmodels?\b))/i;
 
 /** What validators say of a place that should not be there at all; a wrong value is another matter. */
 const unsupported =
-  /unsupported_parameter|unknown_parameter|extra_forbidden|(?:unsupported|unknown) parameter|unrecognized|extra (?:inputs|fields)|is unsupported/i;
+  /unsupported_parameter|unknown_parameter|extra_forbidden|(?:unsupported|unknown) parameter(?! value)|unrecognized[ _](?:request )?(?:argument|parameter|field|key|property|input)|extra (?:inputs|fields)|(?:property|parameter|field|argument)\b[^\n]{0,120} is unsupported/i;
 
-const name = String.raw`["'\`]?(?<name>[A-Za-z_$][\w.[\]$]*)`;
+const name = String.raw`["'\`]?(?<name>[A-Za-z_$][\w.[\]$]{0,120})`;
 const list = String.raw`[[{(]?(?<list>["'\`]?[A-Za-z_][\w.,:'"\`\s]*)`;
 
 const forms = [
   // OpenAI and Azure; ChatGPT's Codex backend: {"detail": "Unsupported parameter: max_output_tokens"}; NVIDIA: "parameter(s)"
-  `(?:unsupported|unknown|unexpected) (?:request )?(?:parameter|field|argument|key)(?:s|\\(s\\))?:? ${name}`,
+  `(?:(?<at>\\b[a-z_]{1,40}\\[\\d+\\][\\w.[\\]]{0,80}): )?(?:unsupported|unknown|unexpected) (?:request )?(?:parameter|field|argument|key)(?:s|\\(s\\))?:? ${name}`,
   `unrecognized (?:request )?(?:argument|parameter|field|key|property)s?(?: supplied)?:? ${list}`,
   `unexpected keyword argument:? ${name}`,
   // Groq and Cerebras: property 'messages.1.assistant.reasoning_content' is unsupported
@@ -51,10 +88,11 @@ const forms = [
   `${name}["'\`]?(?:: | - )extra inputs are not permitted`,
   `extra inputs are not permitted, field: ${name}`,
   `#/(?<name>[\\w/]+): extra inputs are not permitted`,
-  `additional propert(?:ies|y) (?:are|is)? ?not allowed:? \\(?${name}`,
+  // jsonschema says at the end where: ('name' was unexpected) - 'messages.1'
+  `additional propert(?:ies|y) (?:are|is)? ?not allowed:? \\(?${name}(?:[^\\n)]{0,200}\\) - ["'](?<at>[\\w.[\\]]+))?`,
   // Google: Invalid JSON payload received. Unknown name "seed" at 'generation_config': Cannot find field.
   `unknown name "(?<name>[^"]+)"(?: at '(?<at>[^']+)')?`,
-].map((form) => new RegExp(form, "gi"));
+].map((form) => new RegExp(form, "dgi"));
 
 /** Names that wrap the request itself. */
 const outer = new Set(["body", "request", "#", "generate_content_request"]);

@@ -1,6 +1,7 @@
 import { refusesHistory, type JsonObject } from "@deltawire/wire";
-import { effortForms, effortsIn } from "./efforts.ts";
+import { effortForms, effortsIn, isServersMatter } from "./efforts.ts";
 import type { Change, KnownRefusal, Tried } from "./lesson.ts";
+import { onceIf, saysCombination } from "./own-content.ts";
 import { isObject } from "./refusal-words.ts";
 import { objectsIn } from "./sent.ts";
 
@@ -11,10 +12,13 @@ export const responsesRefusals: readonly KnownRefusal[] = [
     lesson: "include",
     says: [
       /encrypted content is not supported/i,
-      /\binclude\b[^\n]{0,120}(?:not supported|unsupported|invalid|supported values)/i,
+      /\binclude\b[^\n]{0,120}(?:not supported|unsupported|\binvalid\b|supported values)/i,
     ],
-    what: "does not take include: left out",
-    change: (tried) => dropping(["include"], tried),
+    what: "does not take some of include: that is left out",
+    change: (tried, { text, refused }) =>
+      refused.some(([name, part]) => name === "include" && part === undefined)
+        ? dropping(["include"], tried)
+        : withoutIncluded(tried, text),
   },
 
   // OpenAI (codex 8128), Copilot (oh-my-pi 290): reasoning that another key or another server sealed
@@ -39,7 +43,12 @@ export const responsesRefusals: readonly KnownRefusal[] = [
     what: "refuses items whose reasoning is not there: they get no id",
     change: ({ responses, body }, { text }) => {
       const known = refusesHistory(text) || /Item with id/i.test(text);
-      if (!known || objectsIn(body["input"]).length === 0) return undefined;
+      const items = objectsIn(body["input"]);
+      if (!known || items.length === 0) return undefined;
+      // What the client only refers to has no id to lose.
+      const [, id] = /Item with id ["'`]?([\w-]+)/i.exec(text) ?? [];
+      if (items.some((item) => item["type"] === "item_reference" && item["id"] === id))
+        return undefined;
       if (responses.refusedHistory !== true) return { responses: { refusedHistory: true } };
       return responses.dropSealed !== true && hasSealed(body)
         ? { responses: { dropSealed: true }, once: true }
@@ -51,7 +60,7 @@ export const responsesRefusals: readonly KnownRefusal[] = [
   {
     lesson: "store",
     says: [
-      /store["'`]?(?: must be set to|=)? ?["'`]?false/i,
+      /(?<!(?:with|when|if|while) ["'`]?)\bstore["'`]?(?: must be set to|=)? ?["'`]?false/i,
       /store=true[^\n]{0,40}not supported/i,
     ],
     what: "keeps no responses: store is false",
@@ -66,9 +75,9 @@ export const responsesRefusals: readonly KnownRefusal[] = [
     lesson: "stream_only",
     says: [/stream[^\n]{0,20}must be (?:set to )?true/i, /only supports? stream/i],
     what: "only streams: whole replies are put together from a stream",
-    change: ({ responses, body }) =>
+    change: ({ responses, body }, { text }) =>
       body["stream"] !== true && responses.extraBody?.["stream"] === undefined
-        ? { responses: { extraBody: { stream: true } } }
+        ? { responses: { extraBody: { stream: true } }, ...onceIf(saysCombination(text)) }
         : undefined,
   },
 
@@ -76,7 +85,15 @@ export const responsesRefusals: readonly KnownRefusal[] = [
   {
     lesson: "parameter",
     what: "does not know a parameter",
-    change: (tried, { refused }) => dropping(refused.map(droppedPath), tried),
+    change: (tried, { refused }) => dropping(refused.flatMap(droppedPath), tried),
+  },
+  {
+    lesson: "parameter",
+    what: "does not take a parameter beside others of this request",
+    change: (tried, { combined }) => {
+      const drop = dropping(combined.flatMap(droppedPath), tried);
+      return drop && { ...drop, once: true };
+    },
   },
 
   // OpenAI (codex 6647), Ollama (17141), xAI (hermes-agent 23088)
@@ -87,10 +104,13 @@ export const responsesRefusals: readonly KnownRefusal[] = [
     change: (tried, { text }) => {
       const { reasoning } = tried.body;
       const sent = isObject(reasoning) ? reasoning["effort"] : undefined;
+      if (!isServersMatter(text, sent)) return undefined;
       const efforts = typeof sent === "string" ? effortsIn(text, sent) : undefined;
-      return efforts === undefined || String(efforts) === String(tried.responses.efforts)
-        ? dropping(["reasoning.effort"], tried)
-        : { responses: { efforts } };
+      const change =
+        efforts === undefined || String(efforts) === String(tried.responses.efforts)
+          ? dropping(["reasoning.effort"], tried)
+          : { responses: { efforts } };
+      return change && { ...change, ...onceIf(saysCombination(text)) };
     },
   },
 ];
@@ -102,12 +122,43 @@ const lists = new Set(["input", "tools"]);
 
 /** Without these a request would ask for something else, or out of context. */
 const needed =
-  /^(?:model|input|instructions|tools|previous_response_id|conversation|prompt|(?:input|tools)\[\]\.(?:type|role|content|call_id|name|arguments|input|output|summary|action|parameters|tools))$/;
+  /^(?:model|input|instructions|tools|previous_response_id|conversation|prompt|(?:input|tools)\[\]\.(?:type|role|content|call_id|name|arguments|input|output|summary|action|parameters|tools|description|format|vector_store_ids|server_url|server_label|container))$/;
 
-function droppedPath([name = "", first, second]: readonly string[]): string {
-  if (lists.has(name)) return second === undefined ? name : `${name}[].${second}`;
-  return nested.has(name) && first !== undefined ? `${name}.${first}` : name;
+/** A path that can be left out; what is unknown deeper than that is what the client wrote there. */
+function droppedPath([name = "", ...inner]: readonly string[]): string[] {
+  const [first, second] = inner;
+  if (first === undefined) return [name];
+  if (lists.has(name)) return inner.length === 2 ? [`${name}[].${second}`] : [];
+  return nested.has(name) && inner.length === 1 ? [`${name}.${first}`] : [];
 }
+
+/** Without the entries that are refused, by their place or by their name. */
+function withoutIncluded(tried: Tried, text: string): Change | undefined {
+  const { include: asked } = tried.body;
+  const include = Array.isArray(asked) ? asked.filter((entry) => typeof entry === "string") : [];
+  const places = [...text.matchAll(/\binclude[[.](\d+)/g)].map(([, at]) => Number(at));
+  const [complaint = ""] = text.split(/supported values|expected|must be|one of/i);
+  const refused = include.filter(
+    (entry, at) =>
+      places.includes(at) ||
+      complaint.includes(entry) ||
+      (entry === sealed && /encrypted content is not supported/i.test(text)),
+  );
+  const drop = refused.length === 0 ? undefined : dropping(["include"], tried);
+  const rest = include.filter((entry) => !refused.includes(entry));
+  // Nearly every request asks for sealed reasoning alone: such a server is not to refuse each of them first.
+  if (rest.length === 0)
+    return drop && { ...drop, ...onceIf(include.some((entry) => entry !== sealed)) };
+  return (
+    drop && {
+      responses: { extraBody: { include: rest } },
+      what: `does not take ${refused.join(", ")} in include: left out`,
+      once: true,
+    }
+  );
+}
+
+const sealed = "reasoning.encrypted_content";
 
 function dropping(paths: readonly string[], { body, responses }: Tried): Change | undefined {
   const gone = responses.droppedParameters ?? [];

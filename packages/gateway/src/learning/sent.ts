@@ -7,6 +7,13 @@ export function hasRole(body: JsonObject, role: string): boolean {
   return messagesOf(body).some((message) => message["role"] === role);
 }
 
+/** A role that no server knows: the client's mistake. */
+export function hasUnknownRole(body: JsonObject): boolean {
+  return messagesOf(body).some(({ role }) => typeof role !== "string" || !roles.has(role));
+}
+
+const roles = new Set(["system", "developer", "user", "assistant", "tool", "function"]);
+
 export function hasLaterSystem(body: JsonObject): boolean {
   return messagesOf(body).some(
     ({ role }, at) => at > 0 && (role === "system" || role === "developer"),
@@ -29,6 +36,15 @@ export function hasCalls(body: JsonObject): boolean {
   return messagesOf(body).some(callsTools);
 }
 
+/** A result of a call that is not there: the client's mistake. */
+export function hasStrayResult(body: JsonObject): boolean {
+  const messages = messagesOf(body);
+  const calls = messages.flatMap(({ tool_calls: each }) => objectsIn(each).map(({ id }) => id));
+  return messages.some(
+    ({ role, tool_call_id: id }) => role === "tool" && id !== undefined && !calls.includes(id),
+  );
+}
+
 /** How the first message that only calls says that it has no text; undefined if none only calls. */
 export function emptyContentIn(body: JsonObject): Profile["emptyContent"] | undefined {
   const message = messagesOf(body).find((one) => callsTools(one) && isEmpty(one["content"]));
@@ -36,6 +52,13 @@ export function emptyContentIn(body: JsonObject): Profile["emptyContent"] | unde
   const { content } = message;
   if (content === undefined) return "omit";
   return content === null ? "null" : "empty";
+}
+
+/** Whether someone says nothing who calls nothing either: then a complaint of an empty content may be of that. */
+export function saysNothingElsewhere(body: JsonObject): boolean {
+  return messagesOf(body).some(
+    (message) => message["role"] !== "tool" && !callsTools(message) && isEmpty(message["content"]),
+  );
 }
 
 /** Whether some message has a field of this name. */
@@ -64,6 +87,20 @@ export function saysStrict(body: JsonObject): boolean {
       ({ function: described }) => isObject(described) && described["strict"] !== undefined,
     )
   );
+}
+
+/** Whether tool_choice is a word or a form that servers know, and the tool that it names is there. */
+export function choosesWell(body: JsonObject): boolean {
+  const choice = body["tool_choice"];
+  if (typeof choice === "string") return ["auto", "none", "required", "any"].includes(choice);
+  if (!isObject(choice) || typeof choice["type"] !== "string") return false;
+  const name = nameIn(choice);
+  return name === undefined || objectsIn(body["tools"]).some((tool) => nameIn(tool) === name);
+}
+
+function nameIn(named: JsonObject): JsonValue | undefined {
+  const inner = named["function"] ?? named["custom"];
+  return isObject(inner) ? inner["name"] : named["name"];
 }
 
 /** `json_object`, `json_schema` or undefined. */

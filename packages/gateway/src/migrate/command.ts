@@ -1,8 +1,9 @@
+import { existsSync } from "node:fs";
 import { relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { parse } from "smol-toml";
 import { UsageError } from "../cli/arguments.ts";
-import type { Terminal } from "../cli/world.ts";
+import { commandName, type Terminal } from "../cli/world.ts";
 import { isTable } from "../config/decode.ts";
 import { configPlaces } from "../config/find.ts";
 import { variableValue } from "../config/secret.ts";
@@ -63,7 +64,7 @@ function parsedArguments(args: readonly string[]) {
     return parseArgs({ args: [...args], options, allowPositionals: true });
   } catch (error) {
     const reason = error instanceof Error ? error.message.split(". ")[0] : "";
-    throw new UsageError(`${reason}; deltawire migrate [FILE] [--write] [--json]`);
+    throw new UsageError(`${reason}; it is migrate [FILE] [--write] [--json]`);
   }
 }
 
@@ -158,7 +159,11 @@ function inWords(
 ): string {
   const text: string[] = [];
   if (plan.nothingToDo)
-    text.push(`Nothing to do: no provider in ${shown(codexFile, terminal)} has wire_api = "chat".`);
+    text.push(
+      existsSync(codexFile)
+        ? `Nothing to do: no provider in ${shown(codexFile, terminal)} has wire_api = "chat".`
+        : `Nothing to do: there is no ${shown(codexFile, terminal)}.`,
+    );
   const paint = hasColours(terminal) ? coloured : ({ text }: DiffLine) => text;
   for (const { lines } of changes) text.push(...lines.map(paint), "");
   if (notes.length > 0) text.push("Note:", ...notes.map((note) => `  - ${note}`), "");
@@ -167,7 +172,8 @@ function inWords(
     if (backup !== undefined) text.push(`As it was: ${shown(backup, terminal)}`);
     text.push("");
   }
-  if (!plan.nothingToDo) text.push(...nextSteps(plan, start, asked, written));
+  if (!plan.nothingToDo)
+    text.push(...nextSteps(plan, start, asked, written, commandName(terminal.env)));
   return `${text.join("\n").trimEnd()}\n`;
 }
 
@@ -176,8 +182,13 @@ function nextSteps(
   start: string,
   asked: Asked,
   written: boolean,
+  command: string,
 ): string[] {
-  const again = ["deltawire migrate", ...(asked.file === undefined ? [] : [asked.file]), "--write"];
+  const again = [
+    `${command} migrate`,
+    ...(asked.file === undefined ? [] : [asked.file]),
+    "--write",
+  ];
   const steps = [
     ...(written ? [] : [again.join(" ")]),
     ...(unset.length === 0 ? [] : [`set ${unset.join(", ")} where the gateway runs`]),

@@ -1,4 +1,5 @@
 import type { Config, ModelTarget, UpstreamConfig } from "../config/config.ts";
+import { knownKeys, type KnownKey } from "../config/environment.ts";
 import { didYouMean } from "../config/nearest.ts";
 import type { DiscoveredModel } from "./parse.ts";
 
@@ -11,6 +12,9 @@ export type Resolved =
 
 /** Whether an upstream is known to have a model. */
 export type Knows = (upstream: UpstreamConfig, model: string) => boolean;
+
+/** The built-in upstream. */
+const demoName = "demo";
 
 const mostCandidates = 2_000;
 const longestShown = 100;
@@ -52,6 +56,8 @@ export function targetsOf(
 
   const [only, another] = upstreams.values();
   if (only === undefined || another !== undefined || name === "") return undefined;
+  // The demo has no models but those that it lists: whoever names another means an upstream that is not there.
+  if (only.name === demoName) return undefined;
   return [{ upstream: only.name, model: name }];
 }
 
@@ -66,6 +72,9 @@ export function modelsOf(
 }
 
 function notFound(name: string, config: Config, discovered: Discovered): string {
+  const provider = providerOf(name);
+  if (provider !== undefined && !config.upstreams.has(provider.name))
+    return `there is no upstream "${provider.name}": ${provider.variable} was not set where this gateway was started; set it there and start the gateway again, or configure the upstream`;
   const shown = name.length > longestShown ? `${name.slice(0, longestShown)}…` : name;
   if (config.upstreams.size === 0) return `there is no model "${shown}": no upstream is configured`;
   const near = name === shown ? didYouMean(name, candidates(config, discovered)) : "";
@@ -76,7 +85,7 @@ function notFound(name: string, config: Config, discovered: Discovered): string 
     silent.length === 0
       ? ""
       : ` The models of ${silent.map((upstream) => upstream.name).join(", ")} are not known; "upstream/model" always works.`;
-  return `there is no model "${shown}"${near === "" ? "." : `:${near}`} GET /v1/models and "deltawire models" show all names.${unknown}`;
+  return `there is no model "${shown}"${near === "" ? "." : `:${near}`} GET /v1/models shows all names.${unknown}`;
 }
 
 function candidates(config: Config, discovered: Discovered): readonly string[] {
@@ -87,4 +96,9 @@ function candidates(config: Config, discovered: Discovered): readonly string[] {
       names.push(id, `${upstream.name}/${id}`);
     }
   return names;
+}
+
+/** The provider that a name of the form `provider/model` asks for, if it is one that a key alone makes ready. */
+function providerOf(name: string): KnownKey | undefined {
+  return knownKeys.find((known) => name.startsWith(`${known.name}/`));
 }

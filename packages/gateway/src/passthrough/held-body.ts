@@ -1,6 +1,5 @@
-import { createReadStream, createWriteStream, type WriteStream } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
-import { once } from "node:events";
+import { createReadStream } from "node:fs";
+import { mkdtemp, open, rm, type FileHandle } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MultipartField, type FoundField } from "./multipart-model.ts";
@@ -15,7 +14,7 @@ export class HeldBody {
   readonly #inMemory: Buffer[] = [];
   #size = 0;
   #folder: string | undefined;
-  #file: WriteStream | undefined;
+  #file: FileHandle | undefined;
 
   constructor(source: AsyncIterable<Buffer>, boundary: string) {
     this.#source = source[Symbol.asyncIterator]();
@@ -29,10 +28,6 @@ export class HeldBody {
       if (done === true) break;
       this.#field.push(value);
       await this.#keep(value);
-    }
-    if (this.#file !== undefined) {
-      this.#file.end();
-      await once(this.#file, "close");
     }
     return this.#field.found;
   }
@@ -54,8 +49,9 @@ export class HeldBody {
   }
 
   async release(): Promise<void> {
-    this.#file?.destroy();
-    await this.#source.return?.();
+    // Not waited for: what is still to come may never come.
+    this.#source.return?.().catch(() => undefined);
+    await this.#file?.close();
     if (this.#folder !== undefined) await rm(this.#folder, { recursive: true, force: true });
   }
 
@@ -66,17 +62,18 @@ export class HeldBody {
       return;
     }
     this.#file ??= await this.#openFile();
-    if (!this.#file.write(bytes)) await once(this.#file, "drain");
+    await this.#file.appendFile(bytes);
   }
 
-  async #openFile(): Promise<WriteStream> {
+  async #openFile(): Promise<FileHandle> {
     this.#folder = await mkdtemp(join(tmpdir(), "deltawire-"));
-    return createWriteStream(join(this.#folder, "body"), { mode: 0o600 });
+    return open(join(this.#folder, "body"), "wx", 0o600);
   }
 
   async *#held(): AsyncGenerator<Buffer> {
     yield* this.#inMemory;
-    if (this.#file !== undefined) yield* createReadStream(this.#file.path) as AsyncIterable<Buffer>;
+    if (this.#folder === undefined) return;
+    yield* createReadStream(join(this.#folder, "body")) as AsyncIterable<Buffer>;
   }
 }
 

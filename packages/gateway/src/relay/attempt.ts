@@ -1,6 +1,7 @@
-import { WireError, type JsonObject, type StreamEnd } from "@deltawire/wire";
+import { upstreamFailure, WireError, type JsonObject, type StreamEnd } from "@deltawire/wire";
 import type { Dispatcher } from "undici";
 import type { Output } from "./client-wire.ts";
+import { statusOfCode } from "./failure.ts";
 import type { Beating, Heartbeat } from "./heartbeat.ts";
 import type { Plan } from "./plan.ts";
 import type { Receiver } from "./receiver.ts";
@@ -15,7 +16,8 @@ export type Outcome =
   | { is: "refused"; status: number; headers: Readonly<Record<string, string>>; body: unknown }
   /** The reply failed, and the client has not been told of any of it. */
   | { is: "failed"; failure: JsonObject }
-  | { is: "unreachable"; timedOut: boolean; cause: string }
+  /** `answered`: somebody was there, but said nothing that could be read. */
+  | { is: "unreachable"; timedOut: boolean; cause: string; answered?: true }
   | { is: "left" };
 
 export interface AttemptOptions {
@@ -39,6 +41,9 @@ const stalledSeconds = 300;
 /** What may come after the finish, or after the last event, has this long. */
 const graceMs = 1000;
 
+/** What a reply may have in all; its words are kept until its end. */
+const mostBytes = 128 * 1024 * 1024;
+
 type State =
   | { is: "asking" }
   | { is: "reading" }
@@ -57,6 +62,7 @@ class Attempt implements Dispatcher.DispatchHandler, Beating {
   readonly #out: Output[] = [];
   #state: State = { is: "asking" };
   #controller: Dispatcher.DispatchController | undefined;
+  #size = 0;
   #quiet = 0;
   #stalled = -1;
   #grace: NodeJS.Timeout | undefined;
@@ -127,7 +133,12 @@ class Attempt implements Dispatcher.DispatchHandler, Beating {
     const timedOut = /TIMEOUT/.test(code) || code === "ETIMEDOUT";
     if (this.#state.is === "refused") this.#refused(this.#state.refusal);
     else if (this.#state.is === "asking")
-      this.#finish({ is: "unreachable", timedOut, cause: causeOf(code, message) });
+      this.#finish({
+        is: "unreachable",
+        timedOut,
+        cause: causeOf(code, message),
+        ...(code === "ECONNRESET" || code === "UND_ERR_SOCKET" ? { answered: true } : {}),
+      });
     else if (this.#state.is === "reading")
       this.#endReply(timedOut ? "idle_timeout" : "transport_error");
   }
@@ -164,12 +175,14 @@ class Attempt implements Dispatcher.DispatchHandler, Beating {
       this.#came.length === 1 && first !== undefined ? first : Buffer.concat(this.#came);
     this.#came = [];
     if (this.#state.is !== "reading") return;
+    this.#size += bytes.length;
     try {
+      if (this.#size > mostBytes) throw new WireError("event_too_large", "the reply never ends");
       this.#reply.push(bytes, this.#out);
       if (this.#pass()) return;
     } catch (error) {
       if (!(error instanceof WireError)) return this.#break(error);
-      return this.#endReply("transport_error"); // an event past all bounds
+      return this.#endReply("transport_error"); // an event, or a reply, past all bounds
     }
     this.#stalled = 0;
     this.#controller?.pause();
@@ -192,9 +205,9 @@ class Attempt implements Dispatcher.DispatchHandler, Beating {
       this.#finish({ is: "failed", failure: reply.failure });
       return true;
     }
-    this.#quiet = 0;
     let ready = true;
     if (this.#out.length > 0) {
+      this.#quiet = 0;
       ready = receiver.send(this.#out, reply.bytes);
       if (this.#out.length === 1) this.#out.pop();
       else this.#out.length = 0;
@@ -204,8 +217,14 @@ class Attempt implements Dispatcher.DispatchHandler, Beating {
       this.#finish({ is: "answered", reply });
       return true;
     }
-    if (reply.awaitsEnd) this.#grace ??= setTimeout(() => this.#endReply("grace"), graceMs);
+    if (reply.awaitsEnd) this.#grace ??= setTimeout(() => this.#endOfGrace(), graceMs);
     return ready;
+  }
+
+  #endOfGrace(): void {
+    // While the client is slow nothing is read, and what is awaited cannot come.
+    if (this.#stalled >= 0) this.#grace = setTimeout(() => this.#endOfGrace(), graceMs);
+    else this.#endReply("grace");
   }
 
   #endReply(how: StreamEnd): void {
@@ -217,7 +236,8 @@ class Attempt implements Dispatcher.DispatchHandler, Beating {
       return this.#break(error);
     }
     const timedOut = how === "idle_timeout";
-    this.#finish({ is: "unreachable", timedOut, cause: "the reply ended before it began" });
+    const cause = "the reply ended before it began";
+    this.#finish({ is: "unreachable", timedOut, cause, answered: true });
   }
 
   /** A mistake of ours: it ends this request, and nobody else's. */
@@ -248,12 +268,15 @@ class Attempt implements Dispatcher.DispatchHandler, Beating {
 
 const abandoned = new Error("the request is over");
 
-/** An error that stands where a reply should: the status it names, or that of a request that cannot be served. */
+/** An error that stands where a reply should: the status that it names, or what its words amount to. */
 function errorInReply(error: unknown): { status: number; body: unknown } {
   const fields = (typeof error === "object" && error !== null ? error : {}) as JsonObject;
   const named = [fields["status_code"], fields["status"], fields["code"]].map(Number);
-  const status = named.find((number) => number >= 400 && number < 600) ?? 400;
-  return { status, body: { error } };
+  const status = named.find((number) => number >= 400 && number < 600);
+  const { code } = upstreamFailure(error);
+  const kind =
+    code === "upstream_error" && typeof fields["type"] === "string" ? fields["type"] : code;
+  return { status: status ?? statusOfCode(kind), body: { error } };
 }
 
 /** Without addresses of this machine, which Node's messages are full of. */

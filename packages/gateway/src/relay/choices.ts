@@ -43,6 +43,7 @@ function usageOf(outcomes: readonly Outcome[]): ResponseUsage | undefined {
 class MergedChoices {
   readonly #receiver: Receiver;
   readonly #open = new Set<number>();
+  readonly #waiting: (() => void)[] = [];
   #id: string | undefined;
   #usageChunk: ChatChunk | undefined;
   #usage: JsonObject | undefined;
@@ -64,14 +65,27 @@ class MergedChoices {
         const mine = outputs.flatMap((output) => this.#taken(output, index));
         return mine.length === 0 || receiver.send(mine, undefined);
       },
-      keepAlive: () => receiver.keepAlive(),
+      // Those of one choice are enough.
+      keepAlive: () => {
+        if (index === 0) receiver.keepAlive();
+      },
+      clear: () => receiver.clear(),
       end: () => {
         this.#open.delete(index);
         if (this.failure !== undefined) receiver.end();
         else if (this.#open.size === 0) this.#end();
       },
-      whenReady: (go) => receiver.whenReady(go),
+      whenReady: (go) => this.#whenReady(go),
     };
+  }
+
+  /** One listener for all choices. */
+  #whenReady(go: () => void): void {
+    this.#waiting.push(go);
+    if (this.#waiting.length > 1) return;
+    this.#receiver.whenReady(() => {
+      for (const each of this.#waiting.splice(0)) each();
+    });
   }
 
   fail(outcome: Outcome): void {

@@ -1,8 +1,8 @@
 type State =
   | { is: "closed"; failures: number }
   | { is: "open"; until: number; waitMs: number }
-  /** One request is on its way to find out. */
-  | { is: "trying"; waitMs: number };
+  /** One request is on its way to find out; if nothing is heard of it by then, another one may. */
+  | { is: "trying"; until: number; waitMs: number };
 
 const failuresToOpen = 5;
 const firstWaitMs = 5_000;
@@ -12,14 +12,16 @@ const longestWaitMs = 60_000;
 export class Circuit {
   #state: State = { is: "closed", failures: 0 };
 
-  /** Whether a request may go; undefined if so, else how many milliseconds are left. */
-  refusal(now: number): number | undefined {
-    const state = this.#state;
-    if (state.is === "closed") return undefined;
-    if (state.is === "trying") return state.waitMs;
-    if (now < state.until) return state.until - now;
-    this.#state = { is: "trying", waitMs: state.waitMs };
-    return undefined;
+  /** How many milliseconds the upstream is still left alone; undefined: it may be asked. */
+  waitMs(now: number): number | undefined {
+    if (this.#state.is === "closed" || now >= this.#state.until) return undefined;
+    return this.#state.until - now;
+  }
+
+  /** A request goes, and how it fares will be told. */
+  begin(now: number): void {
+    if (this.#state.is === "closed") return;
+    this.#state = { is: "trying", until: now + longestWaitMs, waitMs: this.#state.waitMs };
   }
 
   succeeded(): void {
@@ -34,12 +36,13 @@ export class Circuit {
       else this.#state = { is: "open", until: now + firstWaitMs, waitMs: firstWaitMs };
       return;
     }
-    if (state.is === "open") return;
+    // Requests that were on their way when it opened say nothing new.
+    if (state.is === "open" && now < state.until) return;
     const waitMs = Math.min(longestWaitMs, state.waitMs * 2);
     this.#state = { is: "open", until: now + waitMs, waitMs };
   }
 
-  /** The request that was to find out came to nothing: its client left, or the upstream refused it for its content. */
+  /** The request came to nothing that tells of the upstream: its client left, or it could not be made. */
   undecided(now: number): void {
     if (this.#state.is === "trying")
       this.#state = { is: "open", until: now, waitMs: this.#state.waitMs };

@@ -17,10 +17,13 @@ export function problemOf(
 ): Problem {
   switch (outcome.is) {
     case "unreachable": {
+      const named = `upstream "${upstream.name}" at ${upstream.baseUrl}`;
+      if (outcome.answered === true)
+        return new Problem("upstream_error", `${named} broke off: ${redact(outcome.cause)}`);
       const code = outcome.timedOut ? "upstream_timeout" : "upstream_unreachable";
       return new Problem(
         code,
-        `upstream "${upstream.name}" cannot be used: ${redact(outcome.cause)}`,
+        `${named} cannot be reached: ${redact(outcome.cause)}; is it running, and is the address right?`,
       );
     }
     case "failed": {
@@ -124,7 +127,7 @@ export function statusOf(outcome: Outcome): number {
     case "unreachable":
       return 0;
     case "failed":
-      return failureStatuses[codeOf(outcome.failure)] ?? 400;
+      return statusOfCode(codeOf(outcome.failure));
     default:
       return 200;
   }
@@ -136,9 +139,17 @@ export function codeOf(failure: JsonObject): string {
   return typeof code === "string" ? code : "";
 }
 
-const failureStatuses: Record<string, number> = {
+/** What a failure that came without a status amounts to. A server that says no more than that it failed may not the next time. */
+export function statusOfCode(code: string): number {
+  return statusesOfCodes[code] ?? (/invalid|bad_?request|unsupported/i.test(code) ? 400 : 502);
+}
+
+const statusesOfCodes: Record<string, number> = {
   upstream_stream_truncated: 0,
   upstream_idle_timeout: 504,
   rate_limit_exceeded: 429,
+  insufficient_quota: 429,
   server_is_overloaded: 503,
+  context_length_exceeded: 400,
+  content_filter: 400,
 };

@@ -81,7 +81,8 @@ type FromChat = Extract<ClientRequest, { wire: "chat" }>;
 function responsesOverChat(client: FromResponses, target: PlannedTarget, now: number): Plan {
   const { codex, reasoning } = client;
   const { profile, model, reasoning: keeper, kept } = target;
-  const request = kept.expand(client.request);
+  const expanded = kept.expand(client.request);
+  const { request } = expanded;
   const stores = client.request.store !== false;
   const { body, ...forTheReply } = chatRequest(request, {
     profile,
@@ -107,7 +108,7 @@ function responsesOverChat(client: FromResponses, target: PlannedTarget, now: nu
         estimateInputTokens: () => estimateRequestTokens(body),
       }),
       (response) => {
-        if (stores) kept.keep(client.request, response);
+        if (stores) kept.keep(expanded, response);
       },
     );
   return chatPlan(body, client, forTheReply.repairs, translator);

@@ -11,6 +11,8 @@ export interface Receiver {
   send(outputs: readonly Output[], bytes: Uint8Array | undefined): boolean;
   /** The stream stays open though nothing is said. */
   keepAlive(): void;
+  /** Forgets what came of an attempt that failed and has not gone out. */
+  clear(): void;
   /** The last event has been sent. */
   end(): void;
   /** Called once when a slow client has caught up. */
@@ -54,6 +56,8 @@ export class StreamReceiver implements Receiver {
     this.#begin();
     if (this.#wire.keepAlive !== "") this.#write(this.#wire.keepAlive);
   }
+
+  clear(): void {}
 
   end(): void {
     this.#response.end();
@@ -115,7 +119,6 @@ export class WholeReceiver implements Receiver {
     go();
   }
 
-  /** What came of an attempt that failed is not part of the next one's reply. */
   clear(): void {
     this.#outputs = [];
   }

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { withFlags, type JsonObject, type RepairCode, type ResponseUsage } from "@deltawire/wire";
 import type { Config, ModelTarget } from "../config/config.ts";
 import { KeptResponses } from "../history/kept-responses.ts";
@@ -15,8 +14,8 @@ import { attemptChoices } from "./choices.ts";
 import { codeOf, isFinal, mayFallBack, problemOf, statusOf } from "./failure.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import { planFor, type ClientRequest, type Plan } from "./plan.ts";
-import { WholeReceiver, type Receiver } from "./receiver.ts";
-import { retryAfterSeconds, waitBeforeRetry } from "./retry.ts";
+import type { Receiver } from "./receiver.ts";
+import { retryAfterSeconds, waitBeforeRetry, waited } from "./retry.ts";
 import { Upstream } from "./upstream.ts";
 
 export interface Exchange {
@@ -34,7 +33,8 @@ export interface ExchangeRecord {
   upstreamModel?: string;
   attempts: number;
   lessons: string[];
-  repairs: Map<RepairCode, number>;
+  /** Of the last attempt. */
+  repairs: ReadonlyMap<RepairCode, number>;
   usage?: ResponseUsage | undefined;
   failure?: string;
 }
@@ -100,56 +100,58 @@ export class Relay {
       };
     record.upstream = target.upstream;
     record.upstreamModel = target.model;
+    const { client } = exchange;
+    // A request that cannot even be made is told of at once, and says nothing of the upstream.
+    const first = this.#plan(
+      client,
+      upstream,
+      target.model,
+      this.#known(upstream, target.model, []),
+    );
     const unusable = this.unusable(upstream);
-    if (unusable !== undefined) {
-      const known = this.#known(upstream, target.model, []);
-      const plan = this.#plan(exchange.client, upstream, target.model, known);
-      return { problem: unusable, plan };
-    }
+    if (unusable !== undefined) return { problem: unusable, plan: first };
     upstream.budget.request();
+    upstream.circuit.begin(Date.now());
+    let outcome: Outcome | undefined;
     /** What this request has taught, in this conversation or for good. */
     const taught: Lesson[] = [];
-    for (let tried = 1; ; tried += 1) {
-      const known = this.#known(upstream, target.model, taught);
-      const plan = this.#plan(exchange.client, upstream, target.model, known);
-      record.attempts += 1;
-      if (receiver instanceof WholeReceiver) receiver.clear();
-      const outcome = await this.#ask(exchange, upstream, plan);
-      for (const [code, count] of plan.repairs.counts)
-        record.repairs.set(code, (record.repairs.get(code) ?? 0) + count);
-      if (outcome.is === "left") {
-        upstream.circuit.undecided(Date.now());
-        return "left";
+    try {
+      for (let tried = 1; ; tried += 1) {
+        const known = this.#known(upstream, target.model, taught);
+        const plan = this.#plan(client, upstream, target.model, known);
+        record.attempts += 1;
+        receiver.clear();
+        outcome = undefined;
+        outcome = await this.#ask(exchange, upstream, plan);
+        record.repairs = plan.repairs.counts;
+        if (outcome.is === "left") return "left";
+        if (outcome.is === "answered") {
+          const { usage, failure } = outcome.reply;
+          record.usage = usage;
+          if (failure !== undefined) record.failure = codeOf(failure);
+          return "answered";
+        }
+        const lesson = this.#lessonFrom(outcome, { ...known, body: plan.body });
+        if (lesson !== undefined && taught.length < mostLessons) {
+          taught.push(lesson);
+          record.lessons.push(lesson.code);
+          if (lesson.once !== true)
+            this.lessons.learn(target.upstream, target.model, lesson, Date.now());
+          tried -= 1;
+          continue;
+        }
+        const wait = this.waitAfter(outcome, upstream, tried);
+        if (wait === undefined) {
+          const redact = (text: string) => this.secrets.redact(text);
+          const problem = problemOf(outcome, upstream.config, redact, Date.now());
+          upstream.lastProblem = problem;
+          return { problem, plan };
+        }
+        if (!(await waited(wait, signal))) return "left";
       }
+    } finally {
+      // A request counts once, however often it was tried: what only it brings down must not shut out the others.
       this.note(upstream, outcome);
-      if (outcome.is === "answered") {
-        const { usage, failure } = outcome.reply;
-        record.usage = usage;
-        if (failure !== undefined) record.failure = codeOf(failure);
-        return "answered";
-      }
-      const lesson = this.#lessonFrom(outcome, { ...known, body: plan.body });
-      if (lesson !== undefined && taught.length < mostLessons) {
-        taught.push(lesson);
-        record.lessons.push(lesson.code);
-        if (lesson.once !== true)
-          this.lessons.learn(target.upstream, target.model, lesson, Date.now());
-        tried -= 1;
-        continue;
-      }
-      const problem = problemOf(
-        outcome,
-        upstream.config,
-        (text) => this.secrets.redact(text),
-        Date.now(),
-      );
-      const wait = this.waitAfter(outcome, upstream, tried);
-      if (wait === undefined) return { problem, plan };
-      try {
-        await sleep(wait, undefined, { signal });
-      } catch {
-        return "left";
-      }
     }
   }
 
@@ -161,12 +163,14 @@ export class Relay {
         "upstream_key_missing",
         `upstream "${name}" has no key: set ${apiKeyVariable} and start the gateway again`,
       );
-    const leftMs = upstream.circuit.refusal(Date.now());
+    const leftMs = upstream.circuit.waitMs(Date.now());
     if (leftMs === undefined) return undefined;
+    const { lastProblem } = upstream;
+    const seconds = Math.ceil(leftMs / 1000);
     return new Problem(
       "upstream_circuit_open",
-      `upstream "${name}" failed several times in a row and is left alone for a moment`,
-      { retryAfter: leftMs / 1000 },
+      `upstream "${name}" failed several times in a row and is left alone for ${seconds} s more; the last time: ${lastProblem?.message ?? "unknown"}`,
+      { retryAfter: seconds, cause: lastProblem },
     );
   }
 
@@ -208,9 +212,11 @@ export class Relay {
   }
 
   /** An upstream that refuses a request works; one that breaks or is overloaded does not. */
-  note(upstream: Upstream, outcome: Outcome): void {
-    const status = statusOf(outcome);
-    if (status === 0 || (status >= 500 && status !== 501)) upstream.circuit.failed(Date.now());
+  note(upstream: Upstream, outcome: Outcome | undefined): void {
+    const now = Date.now();
+    const status = outcome === undefined || outcome.is === "left" ? undefined : statusOf(outcome);
+    if (status === undefined) upstream.circuit.undecided(now);
+    else if (status === 0 || status >= 500) upstream.circuit.failed(now);
     else upstream.circuit.succeeded();
   }
 
@@ -240,7 +246,7 @@ export class Relay {
     if (plan === undefined || !streams || !isToldInStream(client, problem)) throw problem;
     const { message, provider } = problem;
     // The word with which Codex stops at once and shows the message, for what only its user can mend.
-    const code = isAboutKeys(problem) ? "invalid_prompt" : problem.code;
+    const code = isForTheUser(problem) ? "invalid_prompt" : problem.code;
     receiver.send(plan.failed({ ...(provider as JsonObject), code, message }), undefined);
     receiver.end();
     return "answered";
@@ -255,9 +261,16 @@ function isToldInStream(client: ClientRequest, problem: Problem): boolean {
   const { code } = problem;
   if (client.wire !== "responses") return false;
   if (code === "context_length_exceeded") return true;
-  return client.codex && (code === "insufficient_quota" || isAboutKeys(problem));
+  return client.codex && (code === "insufficient_quota" || isForTheUser(problem));
 }
 
-function isAboutKeys({ code, status }: Problem): boolean {
-  return code === "upstream_key_missing" || status === 401 || status === 403;
+/** A key, an address, a server that is not running: trying again helps only after somebody has done something. */
+function isForTheUser({ code, status, cause }: Problem): boolean {
+  if (code === "upstream_circuit_open" && cause instanceof Problem) return isForTheUser(cause);
+  if (status === 401 || status === 403) return true;
+  return (
+    code === "upstream_key_missing" ||
+    code === "upstream_unreachable" ||
+    code === "upstream_redirect"
+  );
 }

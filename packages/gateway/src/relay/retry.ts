@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
 /*
  * When a request is tried again before its first byte, and when an upstream is left alone. Clocks and chance are
  * handed in.
@@ -28,6 +30,16 @@ export function waitBeforeRetry(
   if (failure.status === 0 && tried === 1) return 0;
   const backoff = firstWaitMs * 2 ** (tried - 1);
   return asked > 0 ? asked + chance * firstWaitMs : backoff * (0.5 + chance);
+}
+
+/** Waits; false: the client has left meanwhile. */
+export async function waited(ms: number, signal: AbortSignal): Promise<boolean> {
+  try {
+    await sleep(ms, undefined, { signal });
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Whether a failure may be over the next time. */

@@ -1,6 +1,7 @@
 import { Agent, EnvHttpProxyAgent, type Dispatcher } from "undici";
 import { isLoopback } from "../config/addresses.ts";
 import type { UpstreamConfig } from "../config/config.ts";
+import type { Problem } from "../http/problem.ts";
 import { Circuit } from "./circuit.ts";
 import { RetryBudget } from "./retry.ts";
 
@@ -17,6 +18,8 @@ export class Upstream {
   readonly config: UpstreamConfig;
   readonly circuit = new Circuit();
   readonly budget = new RetryBudget();
+  /** What went wrong last, for whoever is turned away while its circuit is open. */
+  lastProblem: Problem | undefined;
   readonly #origin: string;
   readonly #pathPrefix: string;
   readonly #query: string;
@@ -36,9 +39,11 @@ export class Upstream {
       // Most servers keep an idle connection for 5 s or longer; a shorter time meets fewer closed ones.
       keepAliveTimeout: 4_000,
     };
-    const proxied =
-      !isLoopback(url.hostname) && (env["https_proxy"] ?? env["HTTPS_PROXY"] ?? env["http_proxy"]);
-    this.#dispatcher = proxied ? new EnvHttpProxyAgent(options) : new Agent(options);
+    const proxies = proxiesIn(env);
+    this.#dispatcher =
+      proxies === undefined || isLoopback(url.hostname)
+        ? new Agent(options)
+        : new EnvHttpProxyAgent({ ...options, ...proxies });
   }
 
   /**
@@ -66,4 +71,20 @@ export class Upstream {
   async close(): Promise<void> {
     await this.#dispatcher.destroy();
   }
+}
+
+/** The usual variables, in either case; lower case wins, as everywhere. */
+function proxiesIn(
+  env: Readonly<Record<string, string | undefined>>,
+): EnvHttpProxyAgent.Options | undefined {
+  const named = (name: string): string | undefined =>
+    env[name] || env[name.toUpperCase()] || undefined;
+  const httpProxy = named("http_proxy") ?? named("all_proxy");
+  const httpsProxy = named("https_proxy") ?? named("all_proxy");
+  if (httpProxy === undefined && httpsProxy === undefined) return undefined;
+  return {
+    noProxy: named("no_proxy") ?? "",
+    ...(httpProxy === undefined ? {} : { httpProxy }),
+    ...(httpsProxy === undefined ? {} : { httpsProxy }),
+  };
 }

@@ -35,6 +35,7 @@ export function corsHeaders(
     "access-control-allow-methods": "GET, POST, DELETE, OPTIONS",
     "access-control-allow-headers":
       headers["access-control-request-headers"] ?? "authorization, content-type",
+    "access-control-expose-headers": "retry-after, x-request-id",
     "access-control-max-age": "600",
     vary: "origin",
   };

@@ -20,7 +20,7 @@ export class Secrets {
     return new Secrets([
       ...config.server.clients.map(({ token }) => token),
       ...upstreams.flatMap(({ apiKey }) => apiKey ?? []),
-      ...upstreams.flatMap(({ headers }) => Object.values(headers)),
+      ...upstreams.flatMap(({ headers, query }) => secretsIn({ ...headers, ...query })),
     ]);
   }
 
@@ -33,3 +33,12 @@ export class Secrets {
 }
 
 const redacted = "[redacted]";
+
+/** Headers and queries hold ordinary words too: blotting these out would make every message unreadable. */
+function secretsIn(named: Readonly<Record<string, string>>): string[] {
+  return Object.entries(named).flatMap(([name, value]) =>
+    /auth|key|token|secret|cookie|password|signature/i.test(name) || value.length >= 16
+      ? [value]
+      : [],
+  );
+}
