@@ -101,24 +101,18 @@ export class Relay {
     record.upstream = target.upstream;
     record.upstreamModel = target.model;
     const { client } = exchange;
+    /** What this request has taught, in this conversation or for good. */
+    const taught: Lesson[] = [];
+    let known = this.#known(upstream, target.model, taught);
     // A request that cannot even be made is told of at once, and says nothing of the upstream.
-    const first = this.#plan(
-      client,
-      upstream,
-      target.model,
-      this.#known(upstream, target.model, []),
-    );
+    let plan = this.#plan(client, upstream, target.model, known);
     const unusable = this.unusable(upstream);
-    if (unusable !== undefined) return { problem: unusable, plan: first };
+    if (unusable !== undefined) return { problem: unusable, plan };
     upstream.budget.request();
     upstream.circuit.begin(Date.now());
     let outcome: Outcome | undefined;
-    /** What this request has taught, in this conversation or for good. */
-    const taught: Lesson[] = [];
     try {
       for (let tried = 1; ; tried += 1) {
-        const known = this.#known(upstream, target.model, taught);
-        const plan = this.#plan(client, upstream, target.model, known);
         record.attempts += 1;
         receiver.clear();
         outcome = undefined;
@@ -131,23 +125,27 @@ export class Relay {
           if (failure !== undefined) record.failure = codeOf(failure);
           return "answered";
         }
-        const lesson = this.#lessonFrom(outcome, { ...known, body: plan.body });
-        if (lesson !== undefined && taught.length < mostLessons) {
+        const lesson =
+          taught.length < mostLessons
+            ? this.#lessonFrom(outcome, { ...known, body: plan.body })
+            : undefined;
+        if (lesson !== undefined) {
           taught.push(lesson);
           record.lessons.push(lesson.code);
           if (lesson.once !== true)
             this.lessons.learn(target.upstream, target.model, lesson, Date.now());
           tried -= 1;
-          continue;
         }
-        const wait = this.waitAfter(outcome, upstream, tried);
+        const wait = lesson === undefined ? this.waitAfter(outcome, upstream, tried) : 0;
         if (wait === undefined) {
           const redact = (text: string) => this.secrets.redact(text);
           const problem = problemOf(outcome, upstream.config, redact, Date.now());
           upstream.lastProblem = problem;
           return { problem, plan };
         }
-        if (!(await waited(wait, signal))) return "left";
+        if (wait > 0 && !(await waited(wait, signal))) return "left";
+        known = this.#known(upstream, target.model, taught);
+        plan = this.#plan(client, upstream, target.model, known);
       }
     } finally {
       // A request counts once, however often it was tried: what only it brings down must not shut out the others.
