@@ -35,7 +35,11 @@ describe.each(["overChat", "overResponses"] as const)("Codex, %s", (upstream) =>
     ]);
     expect(turn.usage["input_tokens"]).toBeGreaterThan(1000);
     expect(turn.usage["output_tokens"]).toBeGreaterThan(10);
-    expect(turn.stderr.trim()).toBe("Reading additional input from stdin...");
+    // Where the repository lies below the system's temporary folder, Codex says that it makes no links there.
+    const said = turn.stderr
+      .split("\n")
+      .filter((line) => line !== "" && !/PATH aliases/.test(line));
+    expect(said).toEqual(["Reading additional input from stdin..."]);
     expect(turn.exitCode).toBe(0);
     expect(turn.outside).toEqual([]);
   });
