@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { aGateway, anUpstream, hello, helloChat, pause, scene } from "./scene.ts";
+import { aGateway, anUpstream, hello, helloChat, pause, scene, until } from "./scene.ts";
 import { eventsOf, upstreamToml } from "./running-gateway.ts";
 import { beginStream, chunk, event, refuse, says, scriptedUpstream } from "./scripted-upstream.ts";
 
@@ -19,6 +19,10 @@ describe("headers and response.created", () => {
     const events = await eventsOf(response);
     expect(events[0]).toMatchObject({ type: "response.created" });
     expect(events.at(-1)).toMatchObject({ type: "response.completed" });
+    await until("the log has it", () => gateway.lines.length > 0);
+    const { first_ms: firstMs, ms } = JSON.parse(gateway.lines[0] ?? "") as Record<string, number>;
+    expect(firstMs).toBeGreaterThan(100);
+    expect(ms).toBeGreaterThanOrEqual(firstMs ?? 0);
   });
 
   test("go out fifteen beats after its 200 if no event has come, and the reply goes on from there", async () => {

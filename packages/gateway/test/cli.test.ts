@@ -216,6 +216,12 @@ describe("models", () => {
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr).toContain("upstream/model");
   });
+
+  test("of which somebody reads the first only are no failure", async () => {
+    const running = deltawire(["models", "--port", "0"], { cwd: temporaryFolder() });
+    running.child.stdout?.once("data", () => running.child.stdout?.destroy());
+    expect([await running.ended, running.stderr()]).toEqual([0, ""]);
+  });
 });
 
 describe("lessons", () => {

@@ -273,3 +273,22 @@ test("a server that keeps the connection open after its finish costs a second, n
   expect(events.at(-1)).toMatchObject({ type: "response.completed" });
   expect(performance.now() - began).toBeLessThan(2000);
 });
+
+test("a reply that never ends is ended, and its upstream freed, before it fills the memory", async () => {
+  const text = event(chunk({ content: "x".repeat(60_000) })).repeat(16);
+  const { gateway, upstream } = await scene(
+    (_request, response) => {
+      beginStream(response);
+      const more = (): void => {
+        while (response.write(text));
+        response.once("drain", more);
+      };
+      more();
+    },
+    { upstream: { retries: 0 } },
+  );
+  const body = { ...helloChat, stream: false };
+  const response = await gateway.post("/chat/completions", body);
+  expect(response.status).toBe(502);
+  await Promise.all(upstream.requests.map(({ closed }) => closed));
+}, 60_000);

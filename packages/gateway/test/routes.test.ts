@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { routes } from "../src/http/routes.ts";
 import { ask, connection, say } from "./raw-http.ts";
 import { upstreamToml } from "./running-gateway.ts";
-import { aGateway, anUpstream, scene } from "./scene.ts";
+import { aGateway, anUpstream, scene, until } from "./scene.ts";
 import { says } from "./scripted-upstream.ts";
 
 interface Failure {
@@ -113,6 +113,17 @@ test("a WebSocket is answered 426 at once, on whatever path, and the connection 
     expect(received()).toMatch(/^HTTP\/1.1 426 Upgrade Required\r\n/);
     expect(parsed(received()).body.error).toMatchObject({ code: "upgrade_not_supported" });
   }
+});
+
+test("an offer of HTTP/2, as curl and Java make it, is answered in HTTP/1.1", async () => {
+  const { url } = await start();
+  const { socket, received } = await connection(url);
+  socket.write(
+    "GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABkAAQAoAAAAAIAAAAA\r\n\r\n",
+  );
+  await until("an answer", () => received().includes("\r\n\r\n"));
+  expect(received()).toMatch(/^HTTP\/1.1 200 OK\r\n/);
+  socket.destroy();
 });
 
 describe("the OpenAPI document", () => {
