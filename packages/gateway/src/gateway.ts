@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
-import { genericProfile } from "@deltawire/wire";
 import type { Config, UpstreamConfig } from "./config/config.ts";
+import { plainUpstream } from "./config/upstream.ts";
 import type { Call } from "./http/call.ts";
 import { Problem } from "./http/problem.ts";
 import { servePassthrough } from "./http/serve-passthrough.ts";
@@ -171,21 +171,7 @@ async function startDemoUpstream(): Promise<{
   // Most gateways never need it, and a start should not wait for it.
   const { startDemo } = await import("./demo/server.ts");
   const demo = await startDemo({ paceMs: 15 });
-  const upstream: UpstreamConfig = {
-    name: "demo",
-    baseUrl: demo.url,
-    speaks: "chat",
-    profile: genericProfile,
-    apiKey: undefined,
-    apiKeyVariable: undefined,
-    apiKeyHeader: "authorization",
-    headers: {},
-    query: {},
-    models: undefined,
-    connectTimeoutMs: 5_000,
-    idleTimeoutMs: 120_000,
-    retries: 2,
-  };
+  const upstream = plainUpstream({ name: "demo", baseUrl: demo.url, speaks: "chat" });
   return { upstream, close: () => demo.close() };
 }
 

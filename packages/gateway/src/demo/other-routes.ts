@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "@deltawire/wire";
 import { tokensIn } from "./count.ts";
-import { asText } from "./json.ts";
+import { asText } from "../json.ts";
 import { pictureFor, toneFor, vectorFor } from "./media.ts";
 import type { Multipart } from "./multipart.ts";
 import { quirks, usualContextWindow } from "./quirks.ts";

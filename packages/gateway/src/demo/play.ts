@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { setImmediate as nextTurn, setTimeout as after } from "node:timers/promises";
-import { unreachable } from "./json.ts";
+import { unreachable } from "../unreachable.ts";
 import type { WireStep } from "./wire-steps.ts";
 
 export interface Pace {

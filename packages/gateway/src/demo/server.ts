@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { decodeChatRequest, WireError, type ChatRequest, type JsonValue } from "@deltawire/wire";
 import { readConversation } from "./conversation.ts";
-import { asText, isObject, parseJson } from "./json.ts";
+import { asText, isObject, parseJson } from "../json.ts";
 import { Multipart } from "./multipart.ts";
 import * as other from "./other-routes.ts";
 import { left, play, type Pace } from "./play.ts";

@@ -1,5 +1,5 @@
 import type { JsonObject } from "@deltawire/wire";
-import { isObject } from "./refusal-words.ts";
+import { isObject } from "../json.ts";
 
 /**
  * What an error says of one request's own content, and not of the server: no later request may suffer for it.

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from "@deltawire/wire";
+import { isObject, parseJson } from "../json.ts";
 import { refusedParameters, type Place, type RefusedParameters } from "./refused-parameters.ts";
 
 /** What an error body says, whatever its shape. */
@@ -102,16 +103,4 @@ function isText(value: unknown): value is string {
 
 function isStep(value: JsonValue): value is string | number {
   return typeof value === "string" || typeof value === "number";
-}
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function parseJson(text: string): JsonValue | undefined {
-  try {
-    return JSON.parse(text) as JsonValue;
-  } catch {
-    return undefined;
-  }
 }

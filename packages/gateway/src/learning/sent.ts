@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue, Profile } from "@deltawire/wire";
-import { isObject } from "./refusal-words.ts";
+import { isObject } from "../json.ts";
 
 /** What stood in a Chat request that was refused: a lesson that could not have changed it is none. */
 

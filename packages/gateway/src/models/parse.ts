@@ -1,3 +1,4 @@
+import { isObject } from "../json.ts";
 import type { JsonObject } from "@deltawire/wire";
 
 /** What an upstream's own list says about a model; what it does not say is undefined. */
@@ -149,10 +150,6 @@ function fieldOf(value: unknown, name: string): unknown {
 function wholeNumber(value: unknown, least: number, most: number): number | undefined {
   if (typeof value !== "number" || !Number.isInteger(value)) return undefined;
   return value >= least && value <= most ? value : undefined;
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 type Sparse<Type> = { [Key in keyof Type]: Type[Key] | undefined } & { readonly id: string };
