@@ -23,9 +23,10 @@ export function homePage(
 <meta name="viewport" content="width=device-width">
 <title>Deltawire</title>
 <style>
-  body { font: 16px/1.5 system-ui, sans-serif; max-width: 46rem; margin: 3rem auto; padding: 0 1rem; color: #1b1f24; background: #fff; }
+  body { font: 16px/1.5 system-ui, sans-serif; max-width: 50rem; margin: 3rem auto; padding: 0 1rem; color: #1b1f24; background: #fff; }
   pre { background: #f3f4f6; padding: 1rem; overflow-x: auto; border-radius: 6px; }
   code { font-size: 0.9em; }
+  td code { white-space: nowrap; }
   table { border-collapse: collapse; width: 100%; }
   td, th { text-align: left; padding: 0.3rem 0.8rem 0.3rem 0; border-bottom: 1px solid #d9dde2; vertical-align: top; }
   @media (prefers-color-scheme: dark) { body { color: #e6e8eb; background: #14171a; } pre { background: #20252a; } td, th { border-color: #353b42; } }
@@ -44,8 +45,10 @@ wire_api = "responses"
 experimental_bearer_token = "${isOpen ? "local" : "YOUR TOKEN"}"
 model_catalog_url = "${escaped(url)}/v1/models"</pre>
 <h2>Any OpenAI client</h2>
-<pre>curl ${escaped(url)}/v1/chat/completions -H "content-type: application/json" \\
-${isOpen ? "" : '  -H "authorization: Bearer YOUR TOKEN" \\\n'}  -d '{"model": "${escaped(model)}", "stream": true, "messages": [{"role": "user", "content": "Hello"}]}'</pre>
+<pre>curl ${escaped(url)}/v1/chat/completions \\
+  -H "content-type: application/json" \\
+${isOpen ? "" : '  -H "authorization: Bearer YOUR TOKEN" \\\n'}  -d '{"model": "${escaped(model)}", "stream": true,
+       "messages": [{"role": "user", "content": "Hello"}]}'</pre>
 ${isOpen ? `<h2>Upstreams</h2>\n<table><tr><th>name</th><th>speaks</th><th>profile</th><th>host</th></tr>${upstreams.join("")}</table>` : ""}
 <h2>What it serves</h2>
 <table>${served.join("")}</table>
