@@ -32,6 +32,8 @@ export interface RequestLine {
   firstMs: number | undefined;
   ms: number;
   left: boolean;
+  /** Of a request that was refused before any upstream was asked. */
+  failure: string | undefined;
   record: ExchangeRecord | undefined;
 }
 
@@ -58,7 +60,7 @@ export function logRequest(log: Log, line: RequestLine): void {
       record === undefined || record.repairs.size === 0
         ? undefined
         : Object.fromEntries(record.repairs),
-    failure: record?.failure,
+    failure: record?.failure ?? line.failure,
     left: line.left || undefined,
   };
   if (line.status >= 500) log.warn(fields, "request");

@@ -276,3 +276,39 @@ test("a plain name is found at the first request, though its upstream has to be 
     await lists.close();
   }
 });
+
+test("an upstream is known to be back when its reply begins, not when it ends", async () => {
+  let works = false;
+  const { gateway } = await scene(
+    async (_request, response) => {
+      if (!works) return refuse(response, 500, { message: "dead" });
+      beginStream(response);
+      response.write(event(chunk({ content: "long" })));
+      await pause(400);
+      says(response, "story");
+    },
+    { upstream: { retries: 0 } },
+  );
+  for (let round = 0; round < 5; round += 1) await gateway.post("/responses", hello);
+  works = true;
+  await pause(5100);
+  const first = await gateway.post("/responses", hello);
+  expect([first.status, (await gateway.post("/responses", hello)).status]).toEqual([200, 200]);
+  await first.text();
+}, 15_000);
+
+test("a request that one upstream's wire cannot say goes to the next, which can", async () => {
+  const chat = await anUpstream((_request, response) => says(response, "wrong"));
+  const responses = await anUpstream((_request, response) => {
+    response.end(
+      JSON.stringify({ id: "resp_2", object: "response", status: "completed", output: [] }),
+    );
+  });
+  const gateway = await aGateway(
+    `[models]\nbest = ["a/x", "b/y"]\n${upstreamToml("a", chat.url)}${upstreamToml("b", responses.url, { speaks: "responses" })}`,
+  );
+  const body = { model: "best", input: "go on", previous_response_id: "resp_known_there" };
+  expect((await gateway.post("/responses", body)).status).toBe(200);
+  expect(responses.requests[0]?.body).toMatchObject({ previous_response_id: "resp_known_there" });
+  expect(chat.requests).toHaveLength(0);
+});

@@ -16,7 +16,7 @@ describe("the address to listen on", () => {
     "%s needs a token",
     (host) => {
       expect(problemsIn(`[server]\nhost = "${host}"`)).toEqual([
-        'd.toml:2: server.host: listens beyond this machine, where anybody could use your keys; set tokens = ["env:DELTAWIRE_TOKEN"] under [server], or listen on 127.0.0.1',
+        'd.toml:2: server.host: listens beyond this machine, where anybody could use your keys; set tokens = ["env:DELTAWIRE_TOKEN"] under [server] (without a file, setting DELTAWIRE_TOKEN is enough), or listen on 127.0.0.1',
       ]);
       expect(read(`[server]\nhost = "${host}"\ntokens = ["${token}"]`).server.host).toBe(host);
       expect(read(`[server]\nhost = "${host}"\n[clients.a]\ntoken = "${token}"`).server.host).toBe(

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { hello, helloChat, pause, scene } from "./scene.ts";
+import { hello, helloChat, pause, scene, until } from "./scene.ts";
 import { eventsOf } from "./running-gateway.ts";
 import { beginStream, chunk, event, refuse, says } from "./scripted-upstream.ts";
 
@@ -292,3 +292,58 @@ test("a reply that never ends is ended, and its upstream freed, before it fills 
   expect(response.status).toBe(502);
   await Promise.all(upstream.requests.map(({ closed }) => closed));
 }, 60_000);
+
+describe("the words of a refusal", () => {
+  test("that do not end are waited for no longer than they are kept", async () => {
+    const { gateway, upstream } = await scene((_request, response) => {
+      response.writeHead(400);
+      const timer = setInterval(() => response.write("no ".repeat(7000)), 10);
+      response.on("close", () => clearInterval(timer));
+    });
+    const response = await gateway.post("/chat/completions", helloChat);
+    expect(response.status).toBe(400);
+    await upstream.requests[0]?.closed;
+  });
+
+  test("that hardly come are cut off", async () => {
+    const { gateway } = await scene(
+      (_request, response) => {
+        response.writeHead(400);
+        const timer = setInterval(() => response.write("n"), 5);
+        response.on("close", () => clearInterval(timer));
+      },
+      { beatMs: 20 },
+    );
+    const response = await gateway.post("/chat/completions", helloChat);
+    expect([response.status, (await response.text()).includes("nnn")]).toEqual([400, true]);
+  });
+
+  test("free the upstream when the client leaves", async () => {
+    const { gateway, upstream } = await scene((_request, response) => {
+      response.writeHead(400);
+      const timer = setInterval(() => response.write(" "), 20);
+      response.on("close", () => clearInterval(timer));
+    });
+    const leave = new AbortController();
+    const asked = gateway
+      .post("/chat/completions", helloChat, { signal: leave.signal })
+      .catch(() => undefined);
+    await until("the upstream is asked", () => upstream.requests.length === 1);
+    await pause(60);
+    leave.abort();
+    const left = performance.now();
+    await upstream.requests[0]?.closed;
+    expect(performance.now() - left).toBeLessThan(100);
+    await asked;
+  });
+});
+
+test("the log tells why a request was refused before any upstream was asked", async () => {
+  const { gateway } = await scene((_request, response) => says(response, "x"));
+  await gateway.post("/responses", "{");
+  await until("the log has it", () => gateway.lines.length > 0);
+  expect(JSON.parse(gateway.lines[0] ?? "")).toMatchObject({
+    status: 400,
+    failure: "invalid_json",
+  });
+});

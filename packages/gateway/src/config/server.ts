@@ -30,7 +30,7 @@ export function readServer(
   if (isWide && given.tokens.length === 0 && Object.keys(named).length === 0)
     problems.error(
       hostPlace,
-      'listens beyond this machine, where anybody could use your keys; set tokens = ["env:DELTAWIRE_TOKEN"] under [server], or listen on 127.0.0.1',
+      'listens beyond this machine, where anybody could use your keys; set tokens = ["env:DELTAWIRE_TOKEN"] under [server] (without a file, setting DELTAWIRE_TOKEN is enough), or listen on 127.0.0.1',
     );
   return {
     host,

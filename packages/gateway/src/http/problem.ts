@@ -98,6 +98,8 @@ const statuses: Record<ProblemCode | WireErrorCode, number> = {
 };
 
 export interface ProblemReply {
+  /** Ours, for the log. */
+  code: string;
   status: number;
   headers: Record<string, string>;
   body: { error: Record<string, unknown> };
@@ -115,6 +117,7 @@ export function problemReply(error: unknown): ProblemReply {
   // What the provider says of its own refusal is what its users look up.
   const own = code === "upstream_refused" ? provider : undefined;
   return {
+    code,
     status,
     headers,
     body: {

@@ -38,7 +38,7 @@ export function httpServer(
 ): HttpServer {
   const tokens = new Tokens(config.clients);
   const running = new Set<AbortController>();
-  const answering = new WeakMap<Duplex, ServerResponse>();
+  const answering = new WeakMap<Duplex, Set<ServerResponse>>();
   let draining = false;
   let whenIdle: (() => void) | undefined;
 
@@ -58,8 +58,10 @@ export function httpServer(
   server.on("request", (request: IncomingMessage, response: ServerResponse) => {
     const gone = new AbortController();
     running.add(gone);
-    answering.set(request.socket, response);
-    response.on("close", () => answering.delete(request.socket));
+    const { socket } = request;
+    const open = answering.get(socket) ?? new Set();
+    answering.set(socket, open.add(response));
+    response.on("close", () => open.delete(response));
     const closed = new Promise<void>((resolve) => response.on("close", resolve));
     // The log has the reason; a client that has gone needs no answer.
     void Promise.all([handle(request, response, gone), closed]).finally(() => {
@@ -73,7 +75,7 @@ export function httpServer(
   });
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
     // In the middle of an answer there is no room for another.
-    const begun = answering.get(socket)?.headersSent === true;
+    const begun = [...(answering.get(socket) ?? [])].some(({ headersSent }) => headersSent);
     if (error.code === "ECONNRESET" || !socket.writable || begun) {
       socket.destroy();
       return;
@@ -96,6 +98,7 @@ export function httpServer(
     response.setHeader("x-request-id", id);
     const call = newCall(id, request, response, url, gone.signal);
     let quiet = false;
+    let failure: string | undefined;
     try {
       checkOrigin(request.headers, config);
       for (const [name, value] of Object.entries(corsHeaders(request.headers, config)))
@@ -123,7 +126,7 @@ export function httpServer(
       Object.assign(call, { client, rest: routed.rest });
       await handlers[routed.name](call);
     } catch (error) {
-      answerFailure(error, call, log);
+      failure = answerFailure(error, call, log);
     } finally {
       if (!quiet)
         logRequest(log, {
@@ -137,6 +140,7 @@ export function httpServer(
           ms: performance.now() - began,
           left: (gone.signal.aborted || response.destroyed) && !response.writableFinished,
           record: call.record,
+          failure,
         });
     }
   }
@@ -193,13 +197,15 @@ function missingToken(isWrong: boolean): Problem {
   );
 }
 
-function answerFailure(error: unknown, { response, signal, id }: Call, log: Log): void {
-  const { status, headers, body } = problemReply(error);
+/** Tells the client, if it is still there, and answers with the failure's code. */
+function answerFailure(error: unknown, { response, signal, id }: Call, log: Log): string {
+  const { status, headers, body, code } = problemReply(error);
   if (status === 500) log.error({ id, err: error }, "the gateway failed");
-  if (signal.aborted || response.writableEnded) return;
+  if (signal.aborted || response.writableEnded) return code;
   // In the middle of a reply nothing else can be said; the client sees that it is not whole.
-  if (response.headersSent) return void response.destroy();
-  sendJson(response, status, body, headers);
+  if (response.headersSent) response.destroy();
+  else sendJson(response, status, body, headers);
+  return code;
 }
 
 function refuseSocket(socket: Duplex, problem: Problem, more: Record<string, string>): void {

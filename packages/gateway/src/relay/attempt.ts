@@ -36,6 +36,8 @@ export function attempt(options: AttemptOptions): Promise<Outcome> {
 
 /** Seconds after an upstream's 200 in which its first event is awaited, and seconds between signs of life. */
 const quietSeconds = 15;
+/** Seconds in which the words of a refusal have to come. */
+const refusalSeconds = 5;
 /** Seconds for which a client may leave its stream unread. */
 const stalledSeconds = 300;
 /** What may come after the finish, or after the last event, has this long. */
@@ -62,6 +64,8 @@ class Attempt implements Dispatcher.DispatchHandler, Beating {
   readonly #out: Output[] = [];
   #state: State = { is: "asking" };
   #controller: Dispatcher.DispatchController | undefined;
+  /** Whether the upstream has said all that it has to say. */
+  #hasEnded = false;
   #size = 0;
   #quiet = 0;
   #stalled = -1;
@@ -112,7 +116,12 @@ class Attempt implements Dispatcher.DispatchHandler, Beating {
   }
 
   onResponseData(controller: Dispatcher.DispatchController, bytes: Buffer): void {
-    if (this.#state.is === "refused") return this.#state.refusal.push(bytes);
+    if (this.#state.is === "refused") {
+      const { refusal } = this.#state;
+      refusal.push(bytes);
+      if (refusal.isFull) this.#refused(refusal);
+      return;
+    }
     if (this.#state.is !== "reading") return;
     this.#controller = controller;
     this.#came.push(bytes);
@@ -121,6 +130,7 @@ class Attempt implements Dispatcher.DispatchHandler, Beating {
 
   onResponseEnd(): void {
     this.#read();
+    this.#hasEnded = true;
     clearTimeout(this.#grace);
     if (this.#state.is === "refused") this.#refused(this.#state.refusal);
     else if (this.#state.is === "reading") this.#endReply("eof");
@@ -144,12 +154,18 @@ class Attempt implements Dispatcher.DispatchHandler, Beating {
   }
 
   beat(): void {
+    if (this.#state.is === "refused") {
+      this.#quiet += 1;
+      if (this.#quiet > refusalSeconds) this.#refused(this.#state.refusal);
+      return;
+    }
     if (this.#state.is !== "reading") return;
     if (this.#stalled >= 0) {
       this.#stalled += 1;
       if (this.#stalled > stalledSeconds) this.#leave();
       return;
     }
+    if (!this.#options.receiver.streams) return;
     this.#quiet += 1;
     if (this.#quiet < quietSeconds) return;
     this.#quiet = 0;
@@ -200,7 +216,7 @@ class Attempt implements Dispatcher.DispatchHandler, Beating {
       this.#finish({ is: "refused", status, headers: {}, body });
       return true;
     }
-    const { receiver } = this.#options;
+    const { receiver, upstream } = this.#options;
     if (reply.failure !== undefined && !receiver.hasSent) {
       this.#finish({ is: "failed", failure: reply.failure });
       return true;
@@ -208,6 +224,8 @@ class Attempt implements Dispatcher.DispatchHandler, Beating {
     let ready = true;
     if (this.#out.length > 0) {
       this.#quiet = 0;
+      // It works, and nobody need wait for the end of its reply to know.
+      if (!receiver.hasSent) upstream.circuit.succeeded();
       ready = receiver.send(this.#out, reply.bytes);
       if (this.#out.length === 1) this.#out.pop();
       else this.#out.length = 0;
@@ -252,7 +270,6 @@ class Attempt implements Dispatcher.DispatchHandler, Beating {
 
   #finish(outcome: Outcome): void {
     if (this.#state.is === "over") return;
-    const wasReading = this.#state.is !== "refused";
     this.#state = { is: "over" };
     const { heartbeat, signal } = this.#options;
     heartbeat.remove(this);
@@ -261,7 +278,7 @@ class Attempt implements Dispatcher.DispatchHandler, Beating {
     // Behind its last event an upstream only has to close; so it may, and the connection can be used again.
     if (outcome.is === "answered" && this.#stalled < 0)
       this.#grace = setTimeout(() => this.#controller?.abort(abandoned), graceMs).unref();
-    else if (wasReading) this.#controller?.abort(abandoned);
+    else if (!this.#hasEnded) this.#controller?.abort(abandoned);
     this.#resolve(outcome);
   }
 }

@@ -17,6 +17,9 @@ export async function attemptChoices(options: AttemptOptions, count: number): Pr
         ...options,
         receiver: merged.receiverOf(index),
         signal: AbortSignal.any([signal, stop.signal]),
+      }).catch((error: unknown) => {
+        stop.abort();
+        throw error;
       });
       if (outcome.is !== "answered" || outcome.reply.failure !== undefined) stop.abort();
       return outcome;
@@ -58,6 +61,7 @@ class MergedChoices {
   receiverOf(index: number): Receiver {
     const receiver = this.#receiver;
     return {
+      streams: receiver.streams,
       get hasSent() {
         return receiver.hasSent;
       },
@@ -67,7 +71,8 @@ class MergedChoices {
       },
       // Those of one choice are enough.
       keepAlive: () => {
-        if (index === 0) receiver.keepAlive();
+        const [first] = this.#open;
+        if (index === first) receiver.keepAlive();
       },
       clear: () => receiver.clear(),
       end: () => {

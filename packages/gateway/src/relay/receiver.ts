@@ -5,6 +5,8 @@ import type { ClientWire, Output } from "./client-wire.ts";
 
 /** Where a reply goes: a client's stream, or the whole that is made for a client without one. */
 export interface Receiver {
+  /** Whether its client hears of a reply before the end. */
+  readonly streams: boolean;
   /** Whether anything has gone out that cannot be taken back. */
   readonly hasSent: boolean;
   /** `bytes`: what came from the network, where it says the same. False: the client is slower than the upstream. */
@@ -36,6 +38,7 @@ export class StreamReceiver implements Receiver {
   readonly #onFirst: () => void;
   /** Where chunks are written, once it is known that they may be framed here. */
   #socket: Socket | undefined;
+  readonly streams = true;
   hasSent = false;
 
   constructor(response: ServerResponse, wire: ClientWire, onFirst: () => void) {
@@ -100,6 +103,7 @@ export class StreamReceiver implements Receiver {
 export class WholeReceiver implements Receiver {
   readonly #wire: ClientWire;
   #outputs: Output[] = [];
+  readonly streams = false;
   readonly hasSent = false;
 
   constructor(wire: ClientWire) {

@@ -21,6 +21,11 @@ export class Refusal {
     this.#pieces.push(bytes);
   }
 
+  /** All that is kept of it has come. */
+  get isFull(): boolean {
+    return this.#size >= mostBytes;
+  }
+
   /** JSON where it is JSON. */
   get body(): unknown {
     const text = Buffer.concat(this.#pieces).subarray(0, mostBytes).toString("utf8");

@@ -1,4 +1,10 @@
-import { withFlags, type JsonObject, type RepairCode, type ResponseUsage } from "@deltawire/wire";
+import {
+  WireError,
+  withFlags,
+  type JsonObject,
+  type RepairCode,
+  type ResponseUsage,
+} from "@deltawire/wire";
 import type { Config, ModelTarget } from "../config/config.ts";
 import { KeptResponses } from "../history/kept-responses.ts";
 import { Problem } from "../http/problem.ts";
@@ -72,14 +78,21 @@ export class Relay {
   /** Throws a Problem where nothing has been sent; after that the client hears of a failure in its stream. */
   async run(exchange: Exchange): Promise<RunOutcome> {
     let last: { problem: Problem; plan: Plan | undefined } | undefined;
+    let unmade: WireError | Problem | undefined;
     for (const target of exchange.targets) {
       const tried = await this.#tryTarget(exchange, target);
       if (typeof tried === "string") return tried;
+      if (tried instanceof Error) {
+        // One wire may not be able to say what another can.
+        unmade ??= tried;
+        continue;
+      }
       last = tried;
       // What is wrong with the request itself is wrong everywhere.
       if (!mayFallBack(last.problem)) break;
     }
-    if (last === undefined) throw new Problem("model_not_found", "no upstream serves this model");
+    if (last === undefined)
+      throw unmade ?? new Problem("model_not_found", "no upstream serves this model");
     return this.#tellFailure(exchange, last.problem, last.plan);
   }
 
@@ -90,7 +103,7 @@ export class Relay {
   async #tryTarget(
     exchange: Exchange,
     target: ModelTarget,
-  ): Promise<RunOutcome | { problem: Problem; plan: Plan | undefined }> {
+  ): Promise<RunOutcome | { problem: Problem; plan: Plan | undefined } | WireError | Problem> {
     const { record, signal, receiver } = exchange;
     const upstream = this.upstreams.get(target.upstream);
     if (upstream === undefined)
@@ -104,8 +117,14 @@ export class Relay {
     /** What this request has taught, in this conversation or for good. */
     const taught: Lesson[] = [];
     let known = this.#known(upstream, target.model, taught);
-    // A request that cannot even be made is told of at once, and says nothing of the upstream.
-    let plan = this.#plan(client, upstream, target.model, known);
+    // A request that cannot even be made says nothing of the upstream.
+    let plan: Plan;
+    try {
+      plan = this.#plan(client, upstream, target.model, known);
+    } catch (error) {
+      if (error instanceof WireError || error instanceof Problem) return error;
+      throw error;
+    }
     const unusable = this.unusable(upstream);
     if (unusable !== undefined) return { problem: unusable, plan };
     upstream.budget.request();
