@@ -4,6 +4,9 @@ import { causeOf, type Outcome } from "../relay/attempt.ts";
 import { Refusal } from "../relay/refusal.ts";
 import type { Upstream } from "../relay/upstream.ts";
 
+/** How long a client may leave what came unread. */
+const stalledMs = 300_000;
+
 /** What of an upstream's headers a client needs to read its body; nothing else is passed on. */
 const passedHeaders = ["content-type", "content-length", "content-disposition"];
 
@@ -66,7 +69,12 @@ export function forward(options: {
           if (refusal !== undefined) return refusal.push(bytes);
           if (response.write(bytes)) return;
           started.pause();
-          response.once("drain", () => started.resume());
+          // A client that never reads on must not hold the upstream for ever.
+          const stalled = setTimeout(() => response.destroy(), stalledMs).unref();
+          response.once("drain", () => {
+            clearTimeout(stalled);
+            started.resume();
+          });
         },
         onResponseEnd() {
           if (over) return;
