@@ -66,7 +66,13 @@ export function forward(options: {
         },
         onResponseData(started, bytes) {
           if (over) return;
-          if (refusal !== undefined) return refusal.push(bytes);
+          if (refusal !== undefined) {
+            refusal.push(bytes);
+            if (!refusal.isFull) return;
+            refused(refusal);
+            started.abort(new Error("the refusal is long enough"));
+            return;
+          }
           if (response.write(bytes)) return;
           started.pause();
           // A client that never reads on must not hold the upstream for ever.
