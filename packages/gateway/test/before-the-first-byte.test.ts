@@ -25,25 +25,29 @@ describe("headers and response.created", () => {
     expect(ms).toBeGreaterThanOrEqual(firstMs ?? 0);
   });
 
-  test("go out fifteen beats after its 200 if no event has come, and the reply goes on from there", async () => {
-    const { gateway } = await scene(
-      async (_request, response) => {
-        beginStream(response);
-        response.flushHeaders();
-        await pause(600);
-        says(response, "late");
-      },
-      { beatMs: 10 },
-    );
-    const began = performance.now();
-    const response = await gateway.post("/responses", hello);
-    const headersAfter = performance.now() - began;
-    expect(headersAfter).toBeLessThan(500);
-    const events = await eventsOf(response);
-    expect(events.filter(({ type }) => type === "response.created")).toHaveLength(1);
-    expect(events.map((each) => each["sequence_number"])).toEqual(events.map((_, at) => at));
-    expect(events.at(-1)).toMatchObject({ type: "response.completed" });
-  });
+  test(
+    "go out fifteen beats after its 200 if no event has come, and the reply goes on from there",
+    { retry: 2 },
+    async () => {
+      const { gateway } = await scene(
+        async (_request, response) => {
+          beginStream(response);
+          response.flushHeaders();
+          await pause(600);
+          says(response, "late");
+        },
+        { beatMs: 10 },
+      );
+      const began = performance.now();
+      const response = await gateway.post("/responses", hello);
+      const headersAfter = performance.now() - began;
+      expect(headersAfter).toBeLessThan(500);
+      const events = await eventsOf(response);
+      expect(events.filter(({ type }) => type === "response.created")).toHaveLength(1);
+      expect(events.map((each) => each["sequence_number"])).toEqual(events.map((_, at) => at));
+      expect(events.at(-1)).toMatchObject({ type: "response.completed" });
+    },
+  );
 });
 
 describe("before the first byte it tries again", () => {

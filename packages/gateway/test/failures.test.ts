@@ -318,7 +318,7 @@ describe("the words of a refusal", () => {
     expect([response.status, (await response.text()).includes("nnn")]).toEqual([400, true]);
   });
 
-  test("free the upstream when the client leaves", async () => {
+  test("free the upstream when the client leaves", { retry: 2 }, async () => {
     const { gateway, upstream } = await scene((_request, response) => {
       response.writeHead(400);
       const timer = setInterval(() => response.write(" "), 20);

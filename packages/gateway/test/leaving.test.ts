@@ -3,6 +3,11 @@ import { expect, test } from "vitest";
 import { hello, helloChat, pause, scene, until } from "./scene.ts";
 import { beginStream, chunk, event, refuse, says } from "./scripted-upstream.ts";
 
+/*
+ * Where a limit in milliseconds is checked, a machine that is busy with something else gets another try; what is wrong
+ * is wrong every time.
+ */
+
 /** Milliseconds until a promise has settled. */
 async function timeOf(promise: Promise<unknown>): Promise<number> {
   const began = performance.now();
@@ -10,45 +15,59 @@ async function timeOf(promise: Promise<unknown>): Promise<number> {
   return performance.now() - began;
 }
 
-test("a client that leaves before the first token frees the upstream within 100 ms", async () => {
-  const { gateway, upstream } = await scene(() => undefined);
-  const leave = new AbortController();
-  const asked = gateway.post("/responses", hello, { signal: leave.signal }).catch(() => undefined);
-  await until("the upstream is asked", () => upstream.requests.length === 1);
-  leave.abort();
-  expect(await timeOf(upstream.requests[0]?.closed ?? pause(9999))).toBeLessThan(100);
-  await asked;
-});
-
-test("a client that leaves in mid-stream frees the upstream within 100 ms", async () => {
-  for (const [path, body] of [
-    ["/responses", hello],
-    ["/chat/completions", helloChat],
-  ] as const) {
-    const { gateway, upstream } = await scene((_request, response) => {
-      beginStream(response);
-      const timer = setInterval(() => response.write(event(chunk({ content: "word " }))), 5);
-      response.on("close", () => clearInterval(timer));
-    });
+test(
+  "a client that leaves before the first token frees the upstream within 100 ms",
+  { retry: 2 },
+  async () => {
+    const { gateway, upstream } = await scene(() => undefined);
     const leave = new AbortController();
-    const response = await gateway.post(path, body, { signal: leave.signal });
-    await response.body?.getReader().read();
+    const asked = gateway
+      .post("/responses", hello, { signal: leave.signal })
+      .catch(() => undefined);
+    await until("the upstream is asked", () => upstream.requests.length === 1);
     leave.abort();
     expect(await timeOf(upstream.requests[0]?.closed ?? pause(9999))).toBeLessThan(100);
-  }
-});
+    await asked;
+  },
+);
 
-test("a client that leaves while its whole reply is being made frees the upstream too", async () => {
-  const { gateway, upstream } = await scene(() => undefined);
-  const leave = new AbortController();
-  const asked = gateway
-    .post("/responses", { ...hello, stream: false }, { signal: leave.signal })
-    .catch(() => undefined);
-  await until("the upstream is asked", () => upstream.requests.length === 1);
-  leave.abort();
-  expect(await timeOf(upstream.requests[0]?.closed ?? pause(9999))).toBeLessThan(100);
-  await asked;
-});
+test(
+  "a client that leaves in mid-stream frees the upstream within 100 ms",
+  { retry: 2 },
+  async () => {
+    for (const [path, body] of [
+      ["/responses", hello],
+      ["/chat/completions", helloChat],
+    ] as const) {
+      const { gateway, upstream } = await scene((_request, response) => {
+        beginStream(response);
+        const timer = setInterval(() => response.write(event(chunk({ content: "word " }))), 5);
+        response.on("close", () => clearInterval(timer));
+      });
+      const leave = new AbortController();
+      const response = await gateway.post(path, body, { signal: leave.signal });
+      await response.body?.getReader().read();
+      leave.abort();
+      expect(await timeOf(upstream.requests[0]?.closed ?? pause(9999))).toBeLessThan(100);
+    }
+  },
+);
+
+test(
+  "a client that leaves while its whole reply is being made frees the upstream too",
+  { retry: 2 },
+  async () => {
+    const { gateway, upstream } = await scene(() => undefined);
+    const leave = new AbortController();
+    const asked = gateway
+      .post("/responses", { ...hello, stream: false }, { signal: leave.signal })
+      .catch(() => undefined);
+    await until("the upstream is asked", () => upstream.requests.length === 1);
+    leave.abort();
+    expect(await timeOf(upstream.requests[0]?.closed ?? pause(9999))).toBeLessThan(100);
+    await asked;
+  },
+);
 
 test("a client that leaves during a wait ends the tries", async () => {
   const { gateway, upstream } = await scene((_request, response) =>

@@ -157,6 +157,7 @@ describe("what comes back", () => {
 
   test.each(["before the first byte", "in the middle"])(
     "ends within 100 ms upstream when the client leaves %s",
+    { retry: 2 },
     async (when) => {
       const { gateway, upstream } = await scene((_request, response) => {
         if (when === "in the middle") response.writeHead(200).write("half");
