@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { HeldBody } from "../src/passthrough/held-body.ts";
-import { boundaryOf, MultipartField } from "../src/passthrough/multipart-model.ts";
+import { boundaryOf, MultipartField } from "../src/passthrough/multipart-field.ts";
 
 const boundary = "----x";
 const part = (head: string, value: string): string =>

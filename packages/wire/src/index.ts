@@ -101,6 +101,7 @@ export {
   type ChatRequestOptions,
   type TranslatedRequest,
 } from "./responses-over-chat/request.ts";
+export { effortLadder } from "./responses-over-chat/effort.ts";
 export type { Recall, RecalledReasoning } from "./responses-over-chat/reasoning-replay.ts";
 export {
   genericProfile,

@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { decodeChatRequest, WireError, type ChatRequest, type JsonValue } from "@deltawire/wire";
 import { readConversation } from "./conversation.ts";
 import { asText, isObject, parseJson } from "../json.ts";
+import { newId } from "../new-id.ts";
 import { Multipart } from "./multipart.ts";
 import * as other from "./other-routes.ts";
 import { left, play, type Pace } from "./play.ts";
@@ -145,10 +146,6 @@ async function route(
     default:
       return refuse(response, refusal(404, `Unknown request URL: ${method} ${path}.`));
   }
-}
-
-function newId(prefix: string): string {
-  return `${prefix}_${randomUUID().replaceAll("-", "").slice(0, 24)}`;
 }
 
 function quirkNamed(model: string): Quirk {

@@ -3,7 +3,7 @@ import type { JsonObject } from "@deltawire/wire";
 import type { ModelTarget } from "../config/config.ts";
 import { forward, type FailedForward, type ForwardOutcome } from "../passthrough/forward.ts";
 import { HeldBody } from "../passthrough/held-body.ts";
-import { boundaryOf } from "../passthrough/multipart-model.ts";
+import { boundaryOf } from "../passthrough/multipart-field.ts";
 import { mayFallBack, problemOf } from "../relay/failure.ts";
 import { waited } from "../relay/retry.ts";
 import type { Upstream } from "../relay/upstream.ts";
@@ -48,17 +48,15 @@ async function tryTarget(
   path: string,
   body: string,
 ): Promise<"over" | Problem> {
-  const { relay } = server;
   const upstream = upstreamOf(call, server, target);
   if (upstream instanceof Problem) return upstream;
   const headers = { "content-type": "application/json", accept: "*/*" };
-  upstream.circuit.begin(Date.now());
   for (let tried = 1; ; tried += 1) {
     const outcome = await sent(call, upstream, { path, headers, body });
     if (outcome.is === "answered" || outcome.is === "left") return "over";
-    const wait = relay.waitAfter(outcome, upstream, tried);
+    const wait = upstream.waitAfter(outcome, tried);
     if (wait === undefined) {
-      relay.note(upstream, outcome);
+      upstream.note(outcome);
       upstream.lastProblem = problemFrom(outcome, upstream, server);
       return upstream.lastProblem;
     }
@@ -109,7 +107,7 @@ async function serveMultipart(
       upstream.circuit.undecided(Date.now());
       throw bodyProblem(broken.error, packed);
     }
-    server.relay.note(upstream, outcome);
+    upstream.note(outcome);
     throw problemFrom(outcome, upstream, server);
   } finally {
     // A client that is still sending would otherwise have to go on before it hears why it should not.
@@ -146,8 +144,10 @@ function upstreamOf(
   call.record ??= { attempts: 0, lessons: [], repairs: new Map() };
   call.record.upstream = name;
   if (model !== "") call.record.upstreamModel = model;
-  upstream.budget.request();
-  return relay.unusable(upstream) ?? upstream;
+  const unusable = upstream.unusable();
+  if (unusable !== undefined) return unusable;
+  upstream.begin();
+  return upstream;
 }
 
 async function sent(

@@ -1,8 +1,8 @@
-import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { ServerConfig } from "../config/config.ts";
 import { logRequest, type Log } from "../log.ts";
+import { newId } from "../new-id.ts";
 import { checkOrigin, corsHeaders } from "../security/guard.ts";
 import { bearerOf, Tokens } from "../security/tokens.ts";
 import { sendJson, type Call } from "./call.ts";
@@ -92,7 +92,7 @@ export function httpServer(
     gone: AbortController,
   ): Promise<void> {
     const began = performance.now();
-    const id = `req_${randomUUID().replaceAll("-", "")}`;
+    const id = newId("req");
     const url = addressOf(request.url ?? "/");
     response.on("close", () => gone.abort());
     response.setHeader("x-request-id", id);

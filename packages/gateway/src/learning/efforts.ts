@@ -1,5 +1,4 @@
-/** From the least to the most, as clients and servers know them. */
-const ladder = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
+import { effortLadder } from "@deltawire/wire";
 
 /** How servers say that they do not know an effort, or know of none. */
 export const effortForms = [
@@ -12,7 +11,7 @@ export const effortForms = [
 
 /** Whether an effort that was refused tells of the server: it is a word that some server knows, or the server knows none. */
 export function isServersMatter(text: string, refused: unknown): boolean {
-  return (typeof refused === "string" && ladder.includes(refused)) || knowsNone.test(text);
+  return (typeof refused === "string" && effortLadder.includes(refused)) || knowsNone.test(text);
 }
 
 const knowsNone =
@@ -28,7 +27,7 @@ export function effortsIn(text: string, refused: string): string[] | undefined {
   const [listed = ""] = knownList.exec(text)?.[1]?.split(/["']input["']/) ?? [];
   const words = new Set(listed.toLowerCase().match(/[a-z]+/g));
   if (words.has("default") || words.has(refused)) return undefined;
-  const efforts = ladder.filter((effort) => words.has(effort));
+  const efforts = effortLadder.filter((effort) => words.has(effort));
   return efforts.length === 0 ? undefined : efforts;
 }
 

@@ -1,7 +1,7 @@
 import type { Upstream } from "../relay/upstream.ts";
 
 const timeLimitMs = 10_000;
-/** OpenRouter's list, the longest that we know, has 2 MB. */
+/** No list of models is that long. */
 const mostBytes = 32 * 1024 * 1024;
 
 /** The body of `GET {base_url}/models`, parsed. */

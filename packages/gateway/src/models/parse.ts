@@ -1,5 +1,5 @@
 import { isObject } from "../json.ts";
-import type { JsonObject } from "@deltawire/wire";
+import { effortLadder, type JsonObject } from "@deltawire/wire";
 
 /** What an upstream's own list says about a model; what it does not say is undefined. */
 export interface DiscoveredModel {
@@ -19,7 +19,7 @@ const longestId = 200;
 const mostEfforts = 10;
 
 /** From the lowest to the highest; OpenRouter lists them the other way round. */
-const ladder = ["none", "minimal", "low", "medium", "high", "xhigh", "max", "ultra"];
+const ladder = [...effortLadder, "ultra"];
 
 /**
  * The models in an upstream's answer to `GET /models`, or undefined if it holds no list. Servers agree on little: OpenAI

@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { Dispatcher } from "undici";
-import { causeOf, type Outcome } from "../relay/attempt.ts";
+import { causeOf } from "../relay/failure.ts";
+import type { Outcome } from "../relay/outcome.ts";
 import { Refusal } from "../relay/refusal.ts";
 import type { Upstream } from "../relay/upstream.ts";
 

@@ -2,7 +2,7 @@ import { createReadStream } from "node:fs";
 import { mkdtemp, open, rm, type FileHandle } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { MultipartField, type FoundField } from "./multipart-model.ts";
+import { MultipartField, type FoundField } from "./multipart-field.ts";
 
 /** A file that comes before the model's name has to wait somewhere; beyond this, on disk. */
 const mostInMemory = 1024 * 1024;

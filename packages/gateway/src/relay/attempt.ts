@@ -1,24 +1,14 @@
-import { upstreamFailure, WireError, type JsonObject, type StreamEnd } from "@deltawire/wire";
+import { WireError, type StreamEnd } from "@deltawire/wire";
 import type { Dispatcher } from "undici";
 import type { Output } from "./client-wire.ts";
-import { statusOfCode } from "./failure.ts";
+import { causeOf, errorInReply } from "./failure.ts";
 import type { Beating, Heartbeat } from "./heartbeat.ts";
+import type { Outcome } from "./outcome.ts";
 import type { Plan } from "./plan.ts";
 import type { Receiver } from "./receiver.ts";
 import { Refusal } from "./refusal.ts";
 import type { Redact, Reply } from "./reply.ts";
 import type { Upstream } from "./upstream.ts";
-
-/** What came of asking an upstream once. Only `answered` means that the client was told anything. */
-export type Outcome =
-  | { is: "answered"; reply: Pick<Reply, "usage" | "failure"> }
-  /** With a status, or with an error as the first thing in its reply. */
-  | { is: "refused"; status: number; headers: Readonly<Record<string, string>>; body: unknown }
-  /** The reply failed, and the client has not been told of any of it. */
-  | { is: "failed"; failure: JsonObject }
-  /** `answered`: somebody was there, but said nothing that could be read. */
-  | { is: "unreachable"; timedOut: boolean; cause: string; answered?: true }
-  | { is: "left" };
 
 export interface AttemptOptions {
   upstream: Upstream;
@@ -284,31 +274,3 @@ class Attempt implements Dispatcher.DispatchHandler, Beating {
 }
 
 const abandoned = new Error("the request is over");
-
-/** An error that stands where a reply should: the status that it names, or what its words amount to. */
-function errorInReply(error: unknown): { status: number; body: unknown } {
-  const fields = (typeof error === "object" && error !== null ? error : {}) as JsonObject;
-  const named = [fields["status_code"], fields["status"], fields["code"]].map(Number);
-  const status = named.find((number) => number >= 400 && number < 600);
-  const { code } = upstreamFailure(error);
-  const kind =
-    code === "upstream_error" && typeof fields["type"] === "string" ? fields["type"] : code;
-  return { status: status ?? statusOfCode(kind), body: { error } };
-}
-
-/** Without addresses of this machine, which Node's messages are full of. */
-export function causeOf(code: string, message: string): string {
-  return reasons[code] ?? (code === "" ? message : `${code}: ${message}`);
-}
-
-const reasons: Record<string, string> = {
-  ECONNREFUSED: "the connection was refused",
-  ECONNRESET: "the connection was reset",
-  ENOTFOUND: "its host name is not known",
-  EAI_AGAIN: "its host name cannot be looked up at the moment",
-  EHOSTUNREACH: "its host cannot be reached",
-  ENETUNREACH: "its network cannot be reached",
-  UND_ERR_SOCKET: "the connection broke",
-  UND_ERR_CONNECT_TIMEOUT: "no connection could be made in time",
-  UND_ERR_HEADERS_TIMEOUT: "it did not answer in time",
-};

@@ -1,6 +1,7 @@
 import type { ChatChunk, JsonObject, ResponseUsage } from "@deltawire/wire";
-import { attempt, type AttemptOptions, type Outcome } from "./attempt.ts";
+import { attempt, type AttemptOptions } from "./attempt.ts";
 import type { Output } from "./client-wire.ts";
+import type { Outcome } from "./outcome.ts";
 import type { Receiver } from "./receiver.ts";
 
 /**

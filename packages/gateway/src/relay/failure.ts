@@ -2,7 +2,7 @@ import { upstreamFailure, type JsonObject } from "@deltawire/wire";
 import type { UpstreamConfig } from "../config/config.ts";
 import { Problem, type ProblemCode } from "../http/problem.ts";
 import { unreachable } from "../unreachable.ts";
-import type { Outcome } from "./attempt.ts";
+import type { Outcome } from "./outcome.ts";
 import { isPassing, retryAfterSeconds } from "./retry.ts";
 
 /** How long a client is told to wait where the upstream does not say: Codex gives up on a 429 without it. */
@@ -140,7 +140,7 @@ export function codeOf(failure: JsonObject): string {
 }
 
 /** What a failure that came without a status amounts to. A server that says no more than that it failed may not the next time. */
-export function statusOfCode(code: string): number {
+function statusOfCode(code: string): number {
   return statusesOfCodes[code] ?? (/invalid|bad_?request|unsupported/i.test(code) ? 400 : 502);
 }
 
@@ -152,4 +152,32 @@ const statusesOfCodes: Record<string, number> = {
   server_is_overloaded: 503,
   context_length_exceeded: 400,
   content_filter: 400,
+};
+
+/** An error that stands where a reply should: the status that it names, or what its words amount to. */
+export function errorInReply(error: unknown): { status: number; body: unknown } {
+  const fields = (typeof error === "object" && error !== null ? error : {}) as JsonObject;
+  const named = [fields["status_code"], fields["status"], fields["code"]].map(Number);
+  const status = named.find((number) => number >= 400 && number < 600);
+  const { code } = upstreamFailure(error);
+  const kind =
+    code === "upstream_error" && typeof fields["type"] === "string" ? fields["type"] : code;
+  return { status: status ?? statusOfCode(kind), body: { error } };
+}
+
+/** Without addresses of this machine, which Node's messages are full of. */
+export function causeOf(code: string, message: string): string {
+  return reasons[code] ?? (code === "" ? message : `${code}: ${message}`);
+}
+
+const reasons: Record<string, string> = {
+  ECONNREFUSED: "the connection was refused",
+  ECONNRESET: "the connection was reset",
+  ENOTFOUND: "its host name is not known",
+  EAI_AGAIN: "its host name cannot be looked up at the moment",
+  EHOSTUNREACH: "its host cannot be reached",
+  ENETUNREACH: "its network cannot be reached",
+  UND_ERR_SOCKET: "the connection broke",
+  UND_ERR_CONNECT_TIMEOUT: "no connection could be made in time",
+  UND_ERR_HEADERS_TIMEOUT: "it did not answer in time",
 };

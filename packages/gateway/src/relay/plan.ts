@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import {
   ChatBody,
   ChatOverChat,
@@ -23,11 +22,11 @@ import {
 } from "@deltawire/wire";
 import type { KeptResponses } from "../history/kept-responses.ts";
 import type { ResponsesLesson } from "../learning/lesson.ts";
+import { newId } from "../new-id.ts";
 import { isEnvelope } from "../reasoning/envelope.ts";
 import type { ReasoningKeeper } from "../reasoning/keeper.ts";
 import { clientWires, type Output } from "./client-wire.ts";
 import { Reply, type Redact, type ReplyParts, type Translator } from "./reply.ts";
-import { Utf8 } from "./utf8.ts";
 
 /** What a client asks, decoded, with what is known of how it wants its answer. */
 export type ClientRequest =
@@ -148,7 +147,7 @@ function chatPlan(
       reply({
         body: new ChatBody({
           repairs,
-          utf8: new Utf8(),
+          utf8: new TextDecoder(),
           expect: streams ? "stream" : "whole",
           relay: client.wire === "chat",
         }),
@@ -218,7 +217,7 @@ function responsesPlan(
       reply({
         body: new ResponsesBody({
           repairs,
-          utf8: new Utf8(),
+          utf8: new TextDecoder(),
           expect: streams ? "stream" : "whole",
           relay: client.wire === "responses",
         }),
@@ -242,8 +241,4 @@ function failedBy<In>(translator: Translator<In>, error: In): Output[] {
   translator.push(error, out);
   translator.end("eof", out);
   return out;
-}
-
-function newId(prefix: string): string {
-  return `${prefix}_${randomUUID().replaceAll("-", "")}`;
 }

@@ -15,13 +15,14 @@ import type { Envelopes } from "../reasoning/envelope.ts";
 import { ReasoningKeeper } from "../reasoning/keeper.ts";
 import { Recollection } from "../reasoning/recall.ts";
 import { Secrets } from "../security/secrets.ts";
-import { attempt, type Outcome } from "./attempt.ts";
+import { attempt } from "./attempt.ts";
 import { attemptChoices } from "./choices.ts";
-import { codeOf, isFinal, mayFallBack, problemOf, statusOf } from "./failure.ts";
+import { codeOf, mayFallBack, problemOf } from "./failure.ts";
 import { Heartbeat } from "./heartbeat.ts";
+import type { Outcome } from "./outcome.ts";
 import { planFor, type ClientRequest, type Plan } from "./plan.ts";
 import type { Receiver } from "./receiver.ts";
-import { retryAfterSeconds, waitBeforeRetry, waited } from "./retry.ts";
+import { waited } from "./retry.ts";
 import { Upstream } from "./upstream.ts";
 
 export interface Exchange {
@@ -125,10 +126,9 @@ export class Relay {
       if (error instanceof WireError || error instanceof Problem) return error;
       throw error;
     }
-    const unusable = this.unusable(upstream);
+    const unusable = upstream.unusable();
     if (unusable !== undefined) return { problem: unusable, plan };
-    upstream.budget.request();
-    upstream.circuit.begin(Date.now());
+    upstream.begin();
     let outcome: Outcome | undefined;
     try {
       for (let tried = 1; ; tried += 1) {
@@ -155,7 +155,7 @@ export class Relay {
             this.lessons.learn(target.upstream, target.model, lesson, Date.now());
           tried -= 1;
         }
-        const wait = lesson === undefined ? this.waitAfter(outcome, upstream, tried) : 0;
+        const wait = lesson === undefined ? upstream.waitAfter(outcome, tried) : 0;
         if (wait === undefined) {
           const redact = (text: string) => this.secrets.redact(text);
           const problem = problemOf(outcome, upstream.config, redact, Date.now());
@@ -168,27 +168,8 @@ export class Relay {
       }
     } finally {
       // A request counts once, however often it was tried: what only it brings down must not shut out the others.
-      this.note(upstream, outcome);
+      upstream.note(outcome);
     }
-  }
-
-  /** Why an upstream is not asked at all. */
-  unusable(upstream: Upstream): Problem | undefined {
-    const { name, apiKey, apiKeyVariable } = upstream.config;
-    if (apiKey === undefined && apiKeyVariable !== undefined)
-      return new Problem(
-        "upstream_key_missing",
-        `upstream "${name}" has no key: set ${apiKeyVariable} and start the gateway again`,
-      );
-    const leftMs = upstream.circuit.waitMs(Date.now());
-    if (leftMs === undefined) return undefined;
-    const { lastProblem } = upstream;
-    const seconds = Math.ceil(leftMs / 1000);
-    return new Problem(
-      "upstream_circuit_open",
-      `upstream "${name}" failed several times in a row and is left alone for ${seconds} s more; the last time: ${lastProblem?.message ?? "unknown"}`,
-      { retryAfter: seconds, cause: lastProblem },
-    );
   }
 
   /** How this upstream wants to be asked, as far as it is known. */
@@ -228,29 +209,10 @@ export class Relay {
     return attempt(options);
   }
 
-  /** An upstream that refuses a request works; one that breaks or is overloaded does not. */
-  note(upstream: Upstream, outcome: Outcome | undefined): void {
-    const now = Date.now();
-    const status = outcome === undefined || outcome.is === "left" ? undefined : statusOf(outcome);
-    if (status === undefined) upstream.circuit.undecided(now);
-    else if (status === 0 || status >= 500) upstream.circuit.failed(now);
-    else upstream.circuit.succeeded();
-  }
-
   #lessonFrom(outcome: Outcome, tried: Tried): Lesson | undefined {
     if (outcome.is !== "refused") return undefined;
     const lesson = lessonOf({ status: outcome.status, body: outcome.body }, tried);
     return lesson && { ...lesson, said: this.secrets.redact(lesson.said) };
-  }
-
-  /** How long to wait before this upstream is asked again; undefined: it is not. */
-  waitAfter(outcome: Outcome, upstream: Upstream, tried: number): number | undefined {
-    if (isFinal(outcome)) return undefined;
-    const header = outcome.is === "refused" ? outcome.headers["retry-after"] : undefined;
-    const retryAfter = retryAfterSeconds(header, Date.now());
-    const failure = { status: statusOf(outcome), retryAfter };
-    const wait = waitBeforeRetry(failure, tried, upstream.config.retries, Math.random());
-    return wait !== undefined && upstream.budget.takeRetry() ? wait : undefined;
   }
 
   #tellFailure(

@@ -1,9 +1,11 @@
 import { Agent, EnvHttpProxyAgent, type Dispatcher } from "undici";
 import { isLoopback } from "../config/addresses.ts";
 import type { UpstreamConfig } from "../config/config.ts";
-import type { Problem } from "../http/problem.ts";
+import { Problem } from "../http/problem.ts";
 import { Circuit } from "./circuit.ts";
-import { RetryBudget } from "./retry.ts";
+import { isFinal, statusOf } from "./failure.ts";
+import type { Outcome } from "./outcome.ts";
+import { RetryBudget, retryAfterSeconds, waitBeforeRetry } from "./retry.ts";
 
 export interface UpstreamCall {
   method: "GET" | "POST";
@@ -17,7 +19,7 @@ export interface UpstreamCall {
 export class Upstream {
   readonly config: UpstreamConfig;
   readonly circuit = new Circuit();
-  readonly budget = new RetryBudget();
+  readonly #budget = new RetryBudget();
   /** What went wrong last, for whoever is turned away while its circuit is open. */
   lastProblem: Problem | undefined;
   readonly #origin: string;
@@ -66,6 +68,50 @@ export class Upstream {
       },
       handler,
     );
+  }
+
+  /** Why it is not asked at all. */
+  unusable(): Problem | undefined {
+    const { name, apiKey, apiKeyVariable } = this.config;
+    if (apiKey === undefined && apiKeyVariable !== undefined)
+      return new Problem(
+        "upstream_key_missing",
+        `upstream "${name}" has no key: set ${apiKeyVariable} and start the gateway again`,
+      );
+    const leftMs = this.circuit.waitMs(Date.now());
+    if (leftMs === undefined) return undefined;
+    const seconds = Math.ceil(leftMs / 1000);
+    const cause = this.lastProblem;
+    return new Problem(
+      "upstream_circuit_open",
+      `upstream "${name}" failed several times in a row and is left alone for ${seconds} s more; the last time: ${cause?.message ?? "unknown"}`,
+      { retryAfter: seconds, cause },
+    );
+  }
+
+  /** A request goes; how it fared is told by `note`. */
+  begin(): void {
+    this.#budget.request();
+    this.circuit.begin(Date.now());
+  }
+
+  /** An upstream that refuses a request works; one that breaks or is overloaded does not. */
+  note(outcome: Outcome | undefined): void {
+    const now = Date.now();
+    const status = outcome === undefined || outcome.is === "left" ? undefined : statusOf(outcome);
+    if (status === undefined) this.circuit.undecided(now);
+    else if (status === 0 || status >= 500) this.circuit.failed(now);
+    else this.circuit.succeeded();
+  }
+
+  /** How long to wait before it is asked again; undefined: it is not. */
+  waitAfter(outcome: Outcome, tried: number): number | undefined {
+    if (isFinal(outcome)) return undefined;
+    const header = outcome.is === "refused" ? outcome.headers["retry-after"] : undefined;
+    const retryAfter = retryAfterSeconds(header, Date.now());
+    const failure = { status: statusOf(outcome), retryAfter };
+    const wait = waitBeforeRetry(failure, tried, this.config.retries, Math.random());
+    return wait !== undefined && this.#budget.takeRetry() ? wait : undefined;
   }
 
   async close(): Promise<void> {

@@ -1,0 +1,13 @@
+import type { JsonObject } from "@deltawire/wire";
+import type { Reply } from "./reply.ts";
+
+/** What came of asking an upstream once. Only `answered` means that the client was told anything. */
+export type Outcome =
+  | { is: "answered"; reply: Pick<Reply, "usage" | "failure"> }
+  /** With a status, or with an error as the first thing in its reply. */
+  | { is: "refused"; status: number; headers: Readonly<Record<string, string>>; body: unknown }
+  /** The reply failed, and the client has not been told of any of it. */
+  | { is: "failed"; failure: JsonObject }
+  /** `answered`: somebody was there, but said nothing that could be read. */
+  | { is: "unreachable"; timedOut: boolean; cause: string; answered?: true }
+  | { is: "left" };
