@@ -1,6 +1,6 @@
 /*
- * npm start, until the gateway exists: plays one quirk through the library. The stream is what GLM-4.6 was seen to
- * send: a tool call, and then finish_reason "stop". A client that believes the word shows the text and runs nothing.
+ * Plays one quirk through the library. The stream is what GLM-4.6 was seen to send: a tool call, and then finish_reason
+ * "stop". A client that believes the word shows the text and runs nothing.
  */
 import { createReadStream } from "node:fs";
 import { ChatBody, connect, Repairs, ResponsesOverChat, type ResponseEvent } from "@deltawire/wire";
@@ -18,8 +18,7 @@ const translator = connect(
 );
 
 const stream = new URL("wrong-finish-reason.sse", import.meta.url);
-console.log("Deltawire has no gateway yet. This shows its library at work on a quirk of a real");
-console.log('provider: a Chat upstream that calls a tool and then says finish_reason "stop".\n');
+console.log('A Chat upstream calls a tool and then says finish_reason "stop".\n');
 console.log("What a Responses client gets:\n");
 
 const events: ResponseEvent[] = [];
@@ -31,7 +30,6 @@ for (const event of events) console.log(`  ${describe(event)}`);
 console.log("\nWhat was repaired on the way:\n");
 for (const { code, detail } of repairs.list)
   console.log(`  ${code}: the provider said "${detail}"`);
-console.log("\nNext: npm test, or README.md.");
 
 function describe(event: ResponseEvent): string {
   const name = event.type.padEnd(38);

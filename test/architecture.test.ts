@@ -29,6 +29,7 @@ const architecture: Record<string, Rule> = {
     name: "@deltawire/store",
     may: ["@deltawire/tasks"],
     mayUseTypesOf: ["@deltawire/wire"],
+    entries: ["contract"],
   },
   gateway: {
     name: "deltawire",

@@ -1,26 +1,43 @@
-import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { execFile, spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { readmeGateway } from "./readme-gateway.ts";
 import { readJson, repositoryFiles, root } from "./repository-files.ts";
 import { runNode } from "./run-node.ts";
+
+// Processes are started, and the machine may be busy.
+vi.setConfig({ testTimeout: 30_000 });
 
 type Block = { path: string; line: number; language: string; text: string; follows: string };
 
 const pages = repositoryFiles(/^(?:[^/]+|docs\/.+)\.md$/);
 const blocks = pages.flatMap(({ path, text }) => fencedBlocks(path, text));
-const runnable = blocks.flatMap((block, at) => {
+const answered = blocks.map((block, at) => {
   const next = blocks[at + 1];
   const isAnswered = next?.language === "text" && next.path === block.path && next.follows === "";
-  return block.language === "ts"
-    ? [{ ...block, name: `${block.path}:${block.line}`, expected: isAnswered ? next.text : null }]
-    : [];
+  return { ...block, name: `${block.path}:${block.line}`, expected: isAnswered ? next.text : null };
 });
+const runnable = answered.filter(({ language }) => language === "ts");
+const requests = answered.filter(
+  ({ language, text }) => language === "sh" && /\bcurl\b/.test(text),
+);
 // Inside the repository, so that examples find the packages as a user's file would.
 const folder = join(root, "artifacts", `docs-${process.pid}`);
 
-beforeAll(() => mkdirSync(folder, { recursive: true }));
-afterAll(() => rmSync(folder, { recursive: true }));
+let gateway: Awaited<ReturnType<typeof readmeGateway>>;
+
+beforeAll(async () => {
+  mkdirSync(folder, { recursive: true });
+  gateway = await readmeGateway();
+  vi.stubEnv("DELTAWIRE_URL", `${gateway.url}/v1`);
+});
+afterAll(async () => {
+  vi.unstubAllEnvs();
+  await gateway.close();
+  rmSync(folder, { recursive: true });
+});
 
 describe("an example in the docs runs and prints what the docs say", () => {
   test("where a block and its output are found together", () => {
@@ -41,6 +58,34 @@ describe("an example in the docs runs and prints what the docs say", () => {
   });
 });
 
+describe("the requests of a page, sent one after the other from one shell, are answered as the page says", () => {
+  test("where … stands for anything", () => {
+    const says = patternOf('{"id":"task_…","output":[]}\n');
+    expect('{"id":"task_17","output":[]}\n').toMatch(says);
+    expect('{"id":"task_17","output":[{}]}\n').not.toMatch(says);
+  });
+
+  const paths = [...new Set(requests.map(({ path }) => path))];
+  test.concurrent.each(paths)("%s", async (path) => {
+    const own = requests.filter((request) => request.path === path);
+    const end = "--- the end of a block ---\n";
+    const script = own.map(({ text }) => `${text}printf '%s' '${end}'\n`).join("");
+    const { host } = new URL(gateway.url);
+    const here = script.replaceAll("127.0.0.1:4141", host);
+    const { stdout } = await promisify(execFile)("bash", ["-euc", here], {
+      cwd: folder,
+      timeout: 25_000,
+    });
+    const answers = stdout.split(end);
+    expect(answers).toHaveLength(own.length + 1);
+    const others = own.flatMap(({ expected, name }, at) => {
+      const answer = `${answers[at]?.trimEnd()}\n`;
+      return expected === null || patternOf(expected).test(answer) ? [] : [`${name}: ${answer}`];
+    });
+    expect(others).toEqual([]);
+  });
+});
+
 test("every example in the docs is good strict TypeScript", () => {
   const files = runnable.map(({ path, line, text }) => {
     const file = `types-${path.replaceAll("/", "-")}-${line}.ts`;
@@ -58,6 +103,20 @@ test("every example in the docs is good strict TypeScript", () => {
   const args = [launcher, "tsc", "-p", "tsconfig.json", "--pretty", "false"];
   const { stdout, stderr } = spawnSync(process.execPath, args, { cwd: folder, encoding: "utf8" });
   expect(stdout + stderr).toBe("");
+});
+
+test("docs/task-protocol.md has every event and every route of tasks", () => {
+  const page = pages.find(({ path }) => path === "docs/task-protocol.md")?.text ?? "";
+  const sources = ["packages/tasks/src/events.ts", "packages/gateway/src/http/routes.ts"];
+  const [events = "", routes = ""] = sources.map((path) => readFileSync(join(root, path), "utf8"));
+  const types = [...events.matchAll(/"(task\.[\w.]+)"/g)].map(([, type = ""]) => type);
+  const paths = [...routes.matchAll(/"(\/api\/[^"]*)"/g)].map(([, path = ""]) => path);
+  expect(types).toContain("task.tool_execution.started");
+  expect(types.filter((type) => !page.includes(`\`${type}\``))).toEqual([]);
+  expect(paths).toContain("/api/tasks/{task}/events");
+  const shown = paths.map((path) => path.replace(/\{(task|approval)\}/, ":id"));
+  const named = shown.map((path) => path.replace(/\{(\w+)\}/, ":$1"));
+  expect(named.filter((path) => !page.includes(path))).toEqual([]);
 });
 
 test("every npm command in the docs exists", () => {
@@ -93,6 +152,11 @@ function fencedBlocks(path: string, text: string): Block[] {
     const line = text.slice(0, match.index).split("\n").length;
     return { path, line, language: language.trim(), text: content, follows };
   });
+}
+
+function patternOf(text: string): RegExp {
+  const pieces = text.split("…").map((piece) => piece.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"));
+  return new RegExp(`^${pieces.join("[^]*?")}$`);
 }
 
 function withoutBlocks(text: string): string {

@@ -4,8 +4,13 @@ import { join } from "node:path";
 import { createContext, runInContext } from "node:vm";
 import { gzipSync } from "node:zlib";
 import { build, type Rolldown } from "vite";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { readmeGateway } from "./readme-gateway.ts";
 import { root } from "./repository-files.ts";
+import { runNode } from "./run-node.ts";
+
+// Processes are started, and the machine may be busy.
+vi.setConfig({ testTimeout: 30_000 });
 
 const outputs: Record<string, string[]> = {
   "whole-tool-calls.ts": [
@@ -48,8 +53,7 @@ const outputs: Record<string, string[]> = {
     "repaired: usage_moved, reasoning_tags_split, arguments_cumulative, finish_repeated, finish_corrected",
   ],
   "wrong-finish-reason.ts": [
-    "Deltawire has no gateway yet. This shows its library at work on a quirk of a real",
-    'provider: a Chat upstream that calls a tool and then says finish_reason "stop".',
+    'A Chat upstream calls a tool and then says finish_reason "stop".',
     "",
     "What a Responses client gets:",
     "",
@@ -72,8 +76,6 @@ const outputs: Record<string, string[]> = {
     "What was repaired on the way:",
     "",
     '  finish_corrected: the provider said "stop"',
-    "",
-    "Next: npm test, or README.md.",
   ],
 };
 
@@ -81,17 +83,80 @@ test.each(Object.entries(outputs))("examples/%s prints what it should", (example
   expect(outputOf(example)).toBe(`${lines.join("\n")}\n`);
 });
 
+/** Of those that need a gateway. */
+const outputsWithGateway: Record<string, string[]> = {
+  "agent.ts": [
+    "guide begins",
+    "I ask **surveyor**.",
+    'ask_for_help {"name":"surveyor","prompt":"the population of Paris"}',
+    "surveyor begins",
+    "I call `get_population`.",
+    'get_population {"city":"Paris"}',
+    '`get_population` answered: {"Paris":5000}',
+    '`ask_for_help` answered: `get_population` answered: {"Paris":5000}',
+    "completed",
+  ],
+  "follow-task.ts": [
+    "connecting",
+    "live",
+    "waiting cut on purpose",
+    "connecting",
+    "live",
+    "ended completed",
+    "[ { type: 'text', text: 'I call `get_weather`.' } ]",
+    "[",
+    "  {",
+    "    type: 'text',",
+    `    text: '\`get_weather\` answered: {"city":"Paris","temperature":"15C","condition":"sunny"} [^1]',`,
+    "    annotations: [",
+    "      {",
+    "        type: 'reference_to_block',",
+    "        reference_id: 1,",
+    "        start_index: 81,",
+    "        end_index: 85",
+    "      }",
+    "    ]",
+    "  }",
+    "]",
+    "the same as the gateway's: true",
+  ],
+};
+
+describe("with a gateway and its demo model", () => {
+  let gateway: Awaited<ReturnType<typeof readmeGateway>>;
+  beforeAll(async () => {
+    gateway = await readmeGateway();
+    vi.stubEnv("DELTAWIRE_URL", `${gateway.url}/v1`);
+  });
+  afterAll(async () => {
+    vi.unstubAllEnvs();
+    await gateway.close();
+  });
+
+  test.each(Object.entries(outputsWithGateway))(
+    "examples/%s prints what it should",
+    async (example, lines) => {
+      const { code, stdout, stderr } = await runNode(join(root, "examples", example));
+      expect(code, stderr).toBe(0);
+      expect(stdout).toBe(`${lines.join("\n")}\n`);
+    },
+  );
+});
+
 test("every example is tried here", () => {
   const examples = readdirSync(join(root, "examples")).filter((name) => name.endsWith(".ts"));
-  expect(Object.keys(outputs).toSorted()).toEqual(examples.toSorted());
+  const tried = [...Object.keys(outputs), ...Object.keys(outputsWithGateway)];
+  expect(tried.toSorted()).toEqual(examples.toSorted());
+});
+
+test("an agent with two tools and a sub-agent has at most thirty lines", () => {
+  expect(codeLines("agent.ts").length).toBeLessThanOrEqual(30);
 });
 
 test.each(["whole-tool-calls.ts", "misbehaving-stream.ts"])(
   "examples/%s has ten lines of code",
   (example) => {
-    const text = readFileSync(join(root, "examples", example), "utf8");
-    const code = text.replace(/\/\*[^]*?\*\//g, "").split("\n");
-    expect(code.filter((line) => line !== "" && !line.startsWith("import "))).toHaveLength(10);
+    expect(codeLines(example).filter((line) => !line.startsWith("import "))).toHaveLength(10);
   },
 );
 
@@ -140,6 +205,25 @@ describe("examples/browser/page.ts, bundled", () => {
   });
 });
 
+describe("examples/browser/task.ts, bundled", () => {
+  let page: Bundle;
+  beforeAll(async () => {
+    page = await bundle(join(root, "examples", "browser", "task.ts"));
+  });
+
+  test("has nothing of Node in it, and nothing that is not ours", () => {
+    expect(page.imports).toEqual([]);
+    expect(page.code).not.toMatch(/\bnode:|\brequire\b|\bprocess\b|\bBuffer\b|\bimport\b/);
+    const ours = /\/(?:examples|packages\/(?:wire|tasks)\/src)\//;
+    expect(page.modules.filter((file) => !ours.test(file))).toEqual([]);
+  });
+
+  test("has at most 8 KB when compressed", () => {
+    console.log(`A page that follows tasks: ${sizes(page)}.`);
+    expect(compressed(page)).toBeLessThanOrEqual(8000);
+  });
+});
+
 interface Bundle {
   code: string;
   imports: string[];
@@ -160,6 +244,15 @@ async function bundle(entry: string): Promise<Bundle> {
   if (chunk?.type !== "chunk" || rest.length > 0) throw new Error("expected one script");
   const imports = [...chunk.imports, ...chunk.dynamicImports];
   return { code: chunk.code, imports, modules: chunk.moduleIds };
+}
+
+/** Without comments and blank lines. */
+function codeLines(example: string): string[] {
+  const text = readFileSync(join(root, "examples", example), "utf8");
+  return text
+    .replace(/\/\*[^]*?\*\//g, "")
+    .split("\n")
+    .filter((line) => line !== "");
 }
 
 function compressed({ code }: Bundle): number {

@@ -60,6 +60,35 @@ speaks = "responses"
 glm = "zai/glm-4.6"
 best = ["zai/glm-4.6", "local/qwen3-coder"] # tried in order, until the first byte
 coder = { use = "local/qwen3-coder", context_window = 262_144 }
+priced = { use = "zai/glm-4.6", price_input = 0.6, price_cached = 0.11, price_output = 2.2 }
+
+[agents.reviewer] # reviewer is a model name too
+model = "priced"
+instructions = "You review changes to this project. Read before you judge." # or instructions_file = "reviewer.md"
+tool_groups = ["files", "shell", "tickets"]
+agents = ["librarian"] # whom it may ask for help
+max_cost = 0.5
+
+[agents.librarian]
+model = "local/qwen3-coder"
+description = "Finds things on the web."
+tool_groups = ["web"]
+
+[tools.files]
+folder = "." # paths are seen from the folder of this file
+read_only = true
+
+[tools.shell]
+allow = ["git status", "git diff"] # everything else is asked about
+
+[mcp.tickets]
+command = "npx"
+args = ["-y", "tickets-mcp"]
+env = { TICKETS_TOKEN = "env:TICKETS_TOKEN" }
+approval = "ask once"
+
+[store]
+keep_days = 30
 `;
 
 /** One that is refused. */
@@ -144,7 +173,34 @@ const sections: readonly { title: string; section: string; text?: string }[] = [
   {
     title: "`[models]`",
     section: "models.*",
-    text: 'A name leads to `"upstream/model"`, to a list of them, or to a table with these settings.',
+    text: 'A name leads to `"upstream/model"`, to a list of them, or to a table with these settings. A price belongs to a name: what is asked for as `upstream/model` has none, and a list has one price for all.',
+  },
+  {
+    title: "`[agents.NAME]`",
+    section: "agents.*",
+    text: "An agent of the task runtime. The name begins with a letter and has letters, digits, `-` and `_`. It is a model name too, so it must not be one of `[models]`.",
+  },
+  {
+    title: "`[tools.files]`",
+    section: "tools.files",
+    text: "Paths here and below are seen from the folder of the configuration; `~` is the user's home folder.",
+  },
+  {
+    title: "`[tools.shell]`",
+    section: "tools.shell",
+    text: 'Every command is asked about, but for those of `allow`: `approval = "auto"` is refused here.',
+  },
+  { title: "`[tools.web]`", section: "tools.web" },
+  { title: "`[tools.time]` and `[tools.agents]`", section: "tools.time" },
+  {
+    title: "`[mcp.NAME]`",
+    section: "mcp.*",
+    text: "A server of tools that speaks MCP, with either a `command` or a `url`. Its name is that of a tool group.",
+  },
+  {
+    title: "`[store]`",
+    section: "store",
+    text: "Where tasks are kept.",
   },
 ];
 
@@ -220,6 +276,7 @@ const typeNames = {
   "string or list": "a text, or a list of texts",
   "table of strings": "a table of texts",
   "table of secrets": 'a table of texts, or of `"env:NAME"`',
+  "table of variables": 'a table of texts, or of `"env:NAME"`',
   table: "a table",
   "JSON table": "a table",
 } as const;

@@ -1,12 +1,16 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
-import type { Config, UpstreamConfig } from "./config/config.ts";
+import type { Agent } from "@deltawire/agent";
+import type { AgentConfig, Config, UpstreamConfig } from "./config/config.ts";
 import { plainUpstream } from "./config/upstream.ts";
+import { KeptResponses } from "./history/kept-responses.ts";
 import type { Call } from "./http/call.ts";
 import { Problem } from "./http/problem.ts";
 import { servePassthrough } from "./http/serve-passthrough.ts";
 import { serveChat, serveResponses, type ReplyServer } from "./http/serve-replies.ts";
+import { taskHandlers } from "./http/serve-tasks.ts";
+import { uiMessageHandlers } from "./http/serve-ui-messages.ts";
 import {
   forgetLessons,
   serveHealth,
@@ -19,7 +23,7 @@ import {
   serveUpstreams,
   type StatusServer,
 } from "./http/serve-status.ts";
-import { httpServer, type Patience } from "./http/server.ts";
+import { httpServer, taskRoutes, type Patience, type TaskHandlers } from "./http/server.ts";
 import { createLog, type Log, type LogTarget } from "./log.ts";
 import { askForModels } from "./models/ask-upstream.ts";
 import { ModelDiscovery } from "./models/discovery.ts";
@@ -28,6 +32,10 @@ import { Envelopes } from "./reasoning/envelope.ts";
 import { sealingKey } from "./reasoning/key-file.ts";
 import { Relay } from "./relay/relay.ts";
 import { Secrets } from "./security/secrets.ts";
+import { startTasks } from "./tasks/start-tasks.ts";
+import { taskProblem } from "./tasks/task-problem.ts";
+import { Tellings } from "./tasks/tellings.ts";
+import { WaitingReplies } from "./tasks/waiting-replies.ts";
 import { version } from "./version.ts";
 
 export interface GatewayOptions {
@@ -36,6 +44,8 @@ export interface GatewayOptions {
   /** Where the sealing key is kept; undefined: in memory, for as long as the process runs. */
   dataFolder: string | undefined;
   logTo: LogTarget;
+  /** Agents from code, beside those of the configuration. */
+  agents?: readonly Agent[];
   /** Silence is counted in beats, of a second unless told otherwise. */
   beatMs?: number;
   /** For clients that send slowly; 15 s and 5 minutes unless told otherwise. */
@@ -63,8 +73,12 @@ const firstAnswersMs = 1500;
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { env, dataFolder, logTo } = options;
   const log = createLog(options.config.server.logLevel, logTo, Secrets.of(options.config));
-  const demo = options.config.server.demo ? await startDemoUpstream() : undefined;
-  const config = demo === undefined ? options.config : withUpstream(options.config, demo.upstream);
+  const demo = options.config.server.demo ? await startDemoUpstream(options.config) : undefined;
+  const agents = [...(options.agents ?? []), ...(demo?.agents ?? [])];
+  const config = withAgents(
+    demo === undefined ? options.config : withUpstream(options.config, demo.upstream),
+    agents,
+  );
   const relay = new Relay(config, new Envelopes(keyIn(dataFolder, log)), env, options.beatMs);
   const discovery = new ModelDiscovery({
     upstreams: config.upstreams.values(),
@@ -96,6 +110,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       throw new Problem("model_not_found", resolved.message, { param: "model" });
     },
   };
+  const tasks = await tasksOf({ ...options, config, agents }, relay, replies, log);
+  if (tasks.agents !== undefined) replies.agents = tasks.agents;
   const status: StatusServer = {
     config,
     relay,
@@ -125,11 +141,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       ready: (call) => serveReady(call, status),
       openapi: (call) => serveOpenApi(call, status),
       home: (call) => serveHome(call, status),
+      ...tasks.handlers,
     },
     log,
     options.patience,
   );
   const release = async (): Promise<void> => {
+    await tasks.close();
     await relay.close();
     await demo?.close();
   };
@@ -150,6 +168,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     discovery,
     log,
     async drain() {
+      tasks.letGo();
       const limit = setTimeout(() => http.abort(), config.server.drainSeconds * 1000);
       await http.drain();
       clearTimeout(limit);
@@ -164,19 +183,96 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   };
 }
 
-async function startDemoUpstream(): Promise<{
+interface ServedTasks {
+  handlers: TaskHandlers;
+  agents: ReplyServer["agents"] | undefined;
+  /** Those who follow a task find it again when the gateway is back. */
+  letGo(): void;
+  close(): Promise<void>;
+}
+
+/** A store that cannot be opened costs the tasks, and nothing else: whoever asks for them is told why. */
+async function tasksOf(
+  { config, dataFolder, beatMs, agents: builtInAgents = [] }: GatewayOptions,
+  relay: Relay,
+  { targetsOf, maxBodyBytes }: ReplyServer,
+  log: Log,
+): Promise<ServedTasks> {
+  try {
+    const options = { config, dataFolder, relay, targetsOf, builtInAgents, log, beatMs };
+    const tasks = await startTasks(options);
+    const { service, followers, agents } = tasks;
+    const tellings = new Tellings(service, beatMs);
+    return {
+      handlers: {
+        ...taskHandlers({ tasks: service, followers, maxBodyBytes }),
+        ...uiMessageHandlers({ tasks: service, tellings, maxBodyBytes }),
+      },
+      agents: {
+        has: (name) => agents.has(name),
+        tasks: service,
+        tellings,
+        kept: new KeptResponses(),
+        waiting: new WaitingReplies(),
+      },
+      letGo() {
+        followers.close();
+        tellings.close();
+      },
+      close: () => tasks.close(),
+    };
+  } catch (error) {
+    const problem = taskProblem(error);
+    if (!(problem instanceof Problem)) throw error;
+    log.error(`no tasks: ${problem.message}`);
+    const refuse = (): never => {
+      throw problem;
+    };
+    return {
+      handlers: Object.fromEntries(taskRoutes.map((name) => [name, refuse])),
+      agents: undefined,
+      letGo: () => undefined,
+      close: () => Promise.resolve(),
+    };
+  }
+}
+
+async function startDemoUpstream({ agents }: Config): Promise<{
   upstream: UpstreamConfig;
+  agents: readonly Agent[];
   close: () => Promise<void>;
 }> {
-  // Most gateways never need it, and a start should not wait for it.
-  const { startDemo } = await import("./demo/server.ts");
+  // Most gateways never need them, and a start should not wait for them.
+  const [{ startDemo }, { demoAgents }] = await Promise.all([
+    import("./demo/server.ts"),
+    import("./demo/agents.ts"),
+  ]);
   const demo = await startDemo({ paceMs: 15 });
   const upstream = plainUpstream({ name: "demo", baseUrl: demo.url, speaks: "chat" });
-  return { upstream, close: () => demo.close() };
+  return {
+    upstream,
+    agents: agents.size === 0 ? demoAgents("demo/clean") : [],
+    close: () => demo.close(),
+  };
 }
 
 function withUpstream(config: Config, upstream: UpstreamConfig): Config {
   return { ...config, upstreams: new Map([...config.upstreams, [upstream.name, upstream]]) };
+}
+
+/** Clients find agents from code where they find the others. */
+function withAgents(config: Config, agents: readonly Agent[]): Config {
+  const listed = agents.map((agent): [string, AgentConfig] => [
+    agent.name,
+    {
+      ...agent,
+      model: typeof agent.model === "string" ? agent.model : (agent.model.name ?? agent.name),
+      toolGroups: [],
+      agents: agent.agents.map(({ name }) => name),
+      limits: { rounds: 10, depth: 3, ...agent.limits },
+    },
+  ]);
+  return { ...config, agents: new Map([...config.agents, ...listed]) };
 }
 
 /** A folder that cannot be written costs what is sealed at the next start, and nothing else. */

@@ -239,6 +239,27 @@ ${azure}`;
     expect(read('model_provider = "openai"\nmodel = "gpt-5"').server.demo).toBe(true);
   });
 
+  test("has agents and tools of Codex's own, which are passed over, and may have ours beside them", () => {
+    const codexs = `${codex}[tools]
+web_search = true
+view_image = { size = 3 }
+[agents]
+max_threads = 4
+[agents.explorer]
+description = "Explores."
+config_file = "explorer.toml"
+`;
+    expect(read(codexs)).toMatchObject({ agents: new Map(), warnings: [] });
+    const both = `${codexs}[agents.mine]\nmodel = "azure/gpt"\n[tools.web]\nmax_kb = 1\n`;
+    expect([...read(both).agents.keys()]).toEqual(["mine"]);
+    expect(read(both).tools.web.maxBytes).toBe(1024);
+    expect(problemsIn(`${codexs}[agents.mine]\neffort = "low"\n[tools.web]\nmaxkb = 1\n`)).toEqual([
+      'd.toml:21: agents.mine.model: is missing; write model = "upstream/model", or a name of [models]',
+      "d.toml:24: tools.web.maxkb: is no setting; did you mean max_kb?",
+    ]);
+    expect(read(`tools = 1\nagents = []\n${codex}`).warnings).toEqual([]);
+  });
+
   test("still has ours checked, and a table that is nearly ours is a warning", () => {
     expect(problemsIn(`${codex}[server]\nprot = 1`)).toHaveLength(1);
     expect(read(`${codex}[upstream.a]\nspeaks = "chat"`).warnings).toEqual([

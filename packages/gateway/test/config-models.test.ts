@@ -94,3 +94,42 @@ describe("a name that clients use", () => {
     ]);
   });
 });
+
+describe("a price", () => {
+  const priceOf = (line: string) => read(entry(line)).models.get("a")?.price;
+
+  test("is of a name, for a million tokens that are sent and written", () => {
+    expect(priceOf('a = { use = "zai/x", price_input = 1, price_output = 2.5 }')).toEqual({
+      input: 1,
+      output: 2.5,
+    });
+    expect(
+      priceOf('a = { use = "zai/x", price_input = 1, price_cached = 0.1, price_output = 2 }'),
+    ).toEqual({ input: 1, cached: 0.1, output: 2 });
+    expect(priceOf('a = { use = "zai/x", price_input = 0, price_output = 0 }')).toEqual({
+      input: 0,
+      output: 0,
+    });
+    expect(priceOf('a = { use = "zai/x" }')).toBeUndefined();
+    expect(priceOf('a = "zai/x"')).toBeUndefined();
+  });
+
+  test.each([
+    ["price_input = 1", ["price_output: is missing; a price needs price_input and price_output"]],
+    ["price_output = 1", ["price_input: is missing; a price needs price_input and price_output"]],
+    [
+      "price_cached = 1",
+      [
+        "price_input: is missing; a price needs price_input and price_output",
+        "price_output: is missing; a price needs price_input and price_output",
+      ],
+    ],
+    ["price_input = -1, price_output = 1", ["price_input: is -1; write a number at least 0"]],
+    ['price_input = 1, price_output = "2"', ["price_output: is a text; write a number"]],
+    ["price = 1", ["price: is no setting; did you mean price_input?"]],
+  ])("of %s is refused", (prices, expected) => {
+    expect(problemsIn(entry(`a = { use = "zai/x", ${prices} }`))).toEqual(
+      expected.map((what) => `d.toml:2: models.a.${what}`),
+    );
+  });
+});

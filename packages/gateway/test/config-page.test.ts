@@ -20,7 +20,7 @@ test("the page has every setting and its sentence", () => {
 });
 
 test("the example of the page is good, without a warning", () => {
-  const env = { EDITOR_TOKEN: "t", ZAI_API_KEY: "z", AZURE_API_KEY: "a" };
+  const env = { EDITOR_TOKEN: "t", ZAI_API_KEY: "z", AZURE_API_KEY: "a", TICKETS_TOKEN: "t" };
   const config = read(example, env);
   expect(config.warnings).toEqual([]);
   expect([...config.upstreams.keys()]).toEqual(["zai", "local", "azure"]);

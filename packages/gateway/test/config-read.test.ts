@@ -3,8 +3,11 @@ import fc from "fast-check";
 import { stringify } from "smol-toml";
 import { describe, expect, test } from "vitest";
 import { ConfigError } from "../src/config/problems.ts";
+import { readConfig } from "../src/config/read.ts";
 import { settings } from "../src/config/settings.ts";
 import { problemsIn, read, refusalOf, zai } from "./reading-config.ts";
+
+const unsaid = { approval: undefined, results: undefined };
 
 test("an empty file is the demo on loopback, with every default", () => {
   expect(read("")).toEqual({
@@ -21,6 +24,16 @@ test("an empty file is the demo on loopback, with every default", () => {
     },
     upstreams: new Map(),
     models: new Map(),
+    agents: new Map(),
+    tools: {
+      files: undefined,
+      shell: undefined,
+      web: { maxBytes: 1024 * 1024, timeoutMs: 30_000, ...unsaid },
+      time: unsaid,
+      agents: unsaid,
+    },
+    mcp: new Map(),
+    store: { enabled: true, path: undefined, keepDays: 90, maxMb: 4096 },
     warnings: [],
   });
 });
@@ -66,10 +79,95 @@ extra_body.thinking = { type = "enabled" }
 glm = "zai/glm-4.6"
 best = ["zai/glm-4.6", "demo/clean"]
 long = { use = "zai/vendor/glm", context_window = 200_000 }
+
+[models.priced]
+use = "zai/glm-4.5"
+price_input = 0.6
+price_cached = 0
+price_output = 2
+
+[agents.worker]
+model = "priced"
+description = "Works."
+instructions = "Work."
+tool_groups = ["files", "shell", "web", "time", "tickets", "docs"]
+agents = ["helper"]
+max_rounds = 20
+max_tokens = 100_000
+max_cost = 0.5
+max_seconds = 90.5
+max_depth = 1
+at_limit = "ask"
+reasoning = "raw"
+effort = "high"
+context_window = 64_000
+approval_seconds = 3600
+
+[agents.helper]
+model = "zai/glm-4.6"
+instructions_file = "prompts/helper.md"
+
+[tools.files]
+folder = "work"
+read_only = true
+approval = "auto"
+results = "on error"
+
+[tools.shell]
+folder = "~/shell"
+allow = ["git status"]
+timeout_seconds = 1.5
+env = ["CI", "LANG"]
+approval = "ask once"
+results = "never"
+
+[tools.web]
+max_kb = 2
+timeout_seconds = 3
+approval = "ask always"
+results = "always"
+
+[tools.time]
+approval = "auto"
+
+[tools.agents]
+results = "always"
+
+[mcp.tickets]
+command = "npx"
+args = ["-y", "tickets-mcp"]
+env = { TOKEN = "env:TICKETS", DEBUG = "" }
+cwd = "servers"
+timeout_seconds = 5
+tools = ["find", "find"]
+approval = "ask once"
+results = "never"
+
+[mcp.docs]
+url = "https://docs.example.org/mcp?v=2"
+headers = { Authorization = "env:DOCS" }
+
+[store]
+enabled = false
+path = "tasks.db"
+keep_days = 0
+max_mb = 1
 `;
-  const env = { TOKEN: " a-token-from-outside\n", ZAI_API_KEY: "zk", TEAM_SECRET: "ts" };
+  const env = {
+    TOKEN: " a-token-from-outside\n",
+    ZAI_API_KEY: "zk",
+    TEAM_SECRET: "ts",
+    TICKETS: "tickets-token",
+    DOCS: "Bearer docs-token",
+  };
+  const files = new Map([["/etc/dw/prompts/helper.md", "\uFEFF# Helper\nHelp.\n"]]);
+  const beside = {
+    folder: "/etc/dw",
+    home: "/u/me",
+    readFile: (path: string) => files.get(path) ?? "",
+  };
   const glm = profileNamed("glm") ?? genericProfile;
-  expect(read(toml, env)).toEqual({
+  expect(readConfig(toml, { file: "d.toml", env, ...beside })).toEqual({
     server: {
       host: "0.0.0.0",
       port: 0,
@@ -115,7 +213,14 @@ long = { use = "zai/vendor/glm", context_window = 200_000 }
       ],
     ]),
     models: new Map([
-      ["glm", { targets: [{ upstream: "zai", model: "glm-4.6" }], contextWindow: undefined }],
+      [
+        "glm",
+        {
+          targets: [{ upstream: "zai", model: "glm-4.6" }],
+          contextWindow: undefined,
+          price: undefined,
+        },
+      ],
       [
         "best",
         {
@@ -124,10 +229,112 @@ long = { use = "zai/vendor/glm", context_window = 200_000 }
             { upstream: "demo", model: "clean" },
           ],
           contextWindow: undefined,
+          price: undefined,
         },
       ],
-      ["long", { targets: [{ upstream: "zai", model: "vendor/glm" }], contextWindow: 200_000 }],
+      [
+        "long",
+        {
+          targets: [{ upstream: "zai", model: "vendor/glm" }],
+          contextWindow: 200_000,
+          price: undefined,
+        },
+      ],
+      [
+        "priced",
+        {
+          targets: [{ upstream: "zai", model: "glm-4.5" }],
+          contextWindow: undefined,
+          price: { input: 0.6, cached: 0, output: 2 },
+        },
+      ],
     ]),
+    agents: new Map([
+      [
+        "worker",
+        {
+          name: "worker",
+          model: "priced",
+          description: "Works.",
+          instructions: "Work.",
+          toolGroups: ["files", "shell", "web", "time", "tickets", "docs", "agents"],
+          agents: ["helper"],
+          limits: { rounds: 20, tokens: 100_000, cost: 0.5, seconds: 90.5, depth: 1 },
+          atLimit: "ask",
+          reasoning: "raw",
+          effort: "high",
+          contextWindow: 64_000,
+          approvalSeconds: 3600,
+        },
+      ],
+      [
+        "helper",
+        {
+          name: "helper",
+          model: "zai/glm-4.6",
+          description: "",
+          instructions: "# Helper\nHelp.\n",
+          toolGroups: [],
+          agents: [],
+          limits: { rounds: 10, depth: 3 },
+          atLimit: "finish",
+          reasoning: "summary",
+          effort: undefined,
+          contextWindow: undefined,
+          approvalSeconds: undefined,
+        },
+      ],
+    ]),
+    tools: {
+      files: { folder: "/etc/dw/work", readOnly: true, approval: "auto", results: "on error" },
+      shell: {
+        folder: "/u/me/shell",
+        allow: ["git status"],
+        timeoutMs: 1500,
+        env: ["CI", "LANG"],
+        approval: "ask once",
+        results: "never",
+      },
+      web: { maxBytes: 2048, timeoutMs: 3000, approval: "ask always", results: "always" },
+      time: { approval: "auto", results: undefined },
+      agents: { approval: undefined, results: "always" },
+    },
+    mcp: new Map([
+      [
+        "tickets",
+        {
+          name: "tickets",
+          transport: {
+            kind: "command",
+            command: "npx",
+            args: ["-y", "tickets-mcp"],
+            env: { TOKEN: "tickets-token", DEBUG: "" },
+            cwd: "/etc/dw/servers",
+          },
+          timeoutMs: 5000,
+          tools: ["find"],
+          approval: "ask once",
+          results: "never",
+          secrets: ["tickets-token"],
+        },
+      ],
+      [
+        "docs",
+        {
+          name: "docs",
+          transport: {
+            kind: "url",
+            url: "https://docs.example.org/mcp?v=2",
+            headers: { authorization: "Bearer docs-token" },
+          },
+          timeoutMs: 60_000,
+          tools: undefined,
+          ...unsaid,
+          secrets: ["Bearer docs-token"],
+        },
+      ],
+    ]),
+    store: { enabled: false, path: "/etc/dw/tasks.db", keepDays: undefined, maxMb: 1 },
     warnings: [
       'd.toml:40: models.long.use: zai does not list "vendor/glm" in its models; requests for it are sent all the same',
     ],
@@ -171,7 +378,7 @@ describe("a problem", () => {
     ["[sevrer]", "d.toml:1: sevrer: is no setting; did you mean server?"],
     [
       "[colours]",
-      "d.toml:1: colours: is no setting; known are server, clients, upstreams, models, model_providers",
+      "d.toml:1: colours: is no setting; known are server, clients, upstreams, models, agents, tools, mcp, store, model_providers",
     ],
     [
       "[server]\nbase_url = 1",

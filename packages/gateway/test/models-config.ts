@@ -8,7 +8,8 @@ export function configOf(
   contextWindows: Record<string, number> = {},
 ): Config {
   return {
-    server: {} as Config["server"], // no question about models looks at it
+    // No question about models looks at what is empty here.
+    server: {} as Config["server"],
     upstreams: new Map(
       Object.entries(upstreams).map(([name, models]) => [name, upstreamOf(name, models)]),
     ),
@@ -18,9 +19,14 @@ export function configOf(
         {
           targets: [targets].flat().map(targetOf),
           contextWindow: contextWindows[name],
+          price: undefined,
         },
       ]),
     ),
+    agents: new Map(),
+    tools: {} as Config["tools"],
+    mcp: new Map(),
+    store: {} as Config["store"],
     warnings: [],
   };
 }

@@ -4,6 +4,7 @@ import { codexEntry } from "../src/models/codex-entry.ts";
 import { modelList } from "../src/models/list.ts";
 import { resolveModel } from "../src/models/resolve.ts";
 import { configOf } from "./models-config.ts";
+import { read } from "./reading-config.ts";
 
 const config = configOf(
   { zai: ["glm-4.6"], router: undefined, local: ["qwen3-coder", "glm-4.6"] },
@@ -101,6 +102,52 @@ test("an upstream that has not answered has no models, and the others have their
     "qwen3-coder",
     "local/glm-4.6",
   ]);
+});
+
+test("agents are listed after the aliases, and hidden from Codex, whose tools they do not use", () => {
+  const { agents } = read(`[upstreams.zai]
+base_url = "https://zai.test/v1"
+speaks = "chat"
+models = ["glm-4.6"]
+[models]
+glm = "zai/glm-4.6"
+[agents.writer]
+model = "glm"
+description = "Writes."
+[agents.small]
+model = "zai/glm-4.6"
+context_window = 8_000
+[agents.glm-9]
+model = "not/known-yet"
+`);
+  const configured = configOf(
+    { zai: ["glm-4.6", "writer"] },
+    { glm: "zai/glm-4.6" },
+    { glm: 9_000 },
+  );
+  const all = modelList({
+    config: { ...configured, agents },
+    discovered: new Map(),
+    asked: "small",
+  });
+  expect(all.data.map(({ id, owned_by }) => [id, owned_by])).toEqual([
+    ["glm", "zai"],
+    ["writer", "deltawire-agent"],
+    ["small", "deltawire-agent"],
+    ["glm-9", "deltawire-agent"],
+    ["zai/glm-4.6", "zai"],
+    ["glm-4.6", "zai"],
+    ["zai/writer", "zai"],
+  ]);
+  const entries = all.models.filter(({ slug }) => agents.has(slug));
+  expect(
+    entries.map((entry) => [entry.description, entry.context_window, entry.visibility]),
+  ).toEqual([
+    ["Writes.", 9_000, "hide"],
+    ["An agent with zai/glm-4.6", 8_000, "hide"],
+    ["An agent with not/known-yet", 128_000, "hide"],
+  ]);
+  expect(all.models.find(({ slug }) => slug === "zai/writer")?.visibility).toBe("list");
 });
 
 test("a name that is asked for is in the list if it works, also one that nobody listed", () => {

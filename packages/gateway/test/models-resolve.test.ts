@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
+import { agentNamed } from "../src/models/agents.ts";
 import { resolveModel } from "../src/models/resolve.ts";
 import { configOf } from "./models-config.ts";
+import { read } from "./reading-config.ts";
 
 const two = configOf(
   { zai: ["glm-4.6", "shared"], local: undefined },
@@ -114,5 +116,18 @@ test("an endless name is cut in the message", () => {
   expect(resolveModel("x".repeat(100_000), two, listed)).toEqual({
     ok: false,
     message: `there is no model "${"x".repeat(100)}…". GET /v1/models shows all names.`,
+  });
+});
+
+test("an agent is found by its whole name, and is no target of a model", () => {
+  const { agents } = read('[agents.reviewer]\nmodel = "demo/clean"');
+  const config = { ...two, agents };
+  expect(agentNamed(config, "reviewer")?.model).toBe("demo/clean");
+  expect(agentNamed(config, "Reviewer")).toBeUndefined();
+  expect(agentNamed(config, "glm")).toBeUndefined();
+  expect(resolveModel("reviewer", config, listed)).toMatchObject({ ok: false });
+  expect(resolveModel("reviwer", config, listed)).toMatchObject({
+    ok: false,
+    message: expect.stringContaining("did you mean reviewer?") as string,
   });
 });

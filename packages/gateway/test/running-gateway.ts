@@ -1,3 +1,4 @@
+import type { Agent } from "@deltawire/agent";
 import type { JsonObject } from "@deltawire/wire";
 import { readConfig } from "../src/config/read.ts";
 import { startGateway, type Gateway } from "../src/gateway.ts";
@@ -16,6 +17,8 @@ export interface StartOptions {
   env?: Record<string, string>;
   beatMs?: number;
   patience?: Patience;
+  /** Agents from code. */
+  agents?: readonly Agent[];
 }
 
 interface PostOptions {

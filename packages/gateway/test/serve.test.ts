@@ -44,7 +44,7 @@ describe("serve, as a process,", () => {
 
   test("says it all in one line of JSON for programs, and nothing else on standard output", async () => {
     const cwd = temporaryFolder(
-      `[models]\nfast = "up/m"\n${upstreamToml("up", "http://127.0.0.1:9/v1", { api_key: "env:NOT_SET" })}`,
+      `[models]\nfast = "up/m"\n[agents.helper]\nmodel = "fast"\n${upstreamToml("up", "http://127.0.0.1:9/v1", { api_key: "env:NOT_SET" })}`,
     );
     const gateway = deltawire(["serve", "--json", "--port=0"], { cwd });
     const url = await gateway.url;
@@ -56,8 +56,23 @@ describe("serve, as a process,", () => {
       source: { kind: "file", path: join(cwd, "deltawire.toml") },
       upstreams: ["up"],
       models: ["fast"],
+      agents: ["helper"],
     });
     expect(gateway.stderr()).toMatch(/warning: .*NOT_SET/);
+  });
+
+  test("greets with its agents, where there are some", async () => {
+    const agents =
+      '[agents.reviewer]\nmodel = "demo/clean"\n[agents.helper]\nmodel = "demo/clean"\n';
+    const gateway = deltawire(["--port", "0"], { cwd: temporaryFolder(agents) });
+    const list = (await (await fetch(`${await gateway.url}/v1/models`)).json()) as {
+      data: { id: string; owned_by: string }[];
+    };
+    gateway.child.kill("SIGTERM");
+    expect(await gateway.ended).toBe(0);
+    expect(gateway.stdout()).toMatch(/^  agents {5}reviewer, helper$/m);
+    const owned = list.data.filter(({ owned_by: owner }) => owner === "deltawire-agent");
+    expect(owned.map(({ id }) => id)).toEqual(["reviewer", "helper"]);
   });
 
   test("takes an upstream from the command line, and its key from the variable that is named", async () => {

@@ -67,6 +67,7 @@ function summary({ url, config }: Gateway, { source }: LoadedConfig): object {
     source,
     upstreams: [...config.upstreams.keys()],
     models: [...config.models.keys()],
+    agents: [...config.agents.keys()],
   };
 }
 
@@ -76,6 +77,7 @@ function greeting({ url, config }: Gateway, loaded: LoadedConfig, command: strin
       `${name} (${speaks}${profile.name === "generic" ? "" : `, ${profile.name}`})`,
   );
   const names = [...config.models.keys()];
+  const agents = [...config.agents.keys()];
   const { host, port, clients } = config.server;
   const reached = isUnspecified(host) ? url.replace(/\/\/[^/]*(?=:\d+$)/, "//127.0.0.1") : url;
   const flags = loaded.source.kind === "file" || port === usualPort ? "" : `--port ${port} `;
@@ -83,6 +85,7 @@ function greeting({ url, config }: Gateway, loaded: LoadedConfig, command: strin
     ["from", whereFrom(loaded)],
     ["upstreams", upstreams.join(", ")],
     ...(names.length === 0 ? [] : [["models", names.join(", ")]]),
+    ...(agents.length === 0 ? [] : [["agents", agents.join(", ")]]),
     ...(clients.length === 0 ? [] : [["tokens", `one of ${clients.length} is asked for`]]),
     ["Codex", `${command} ${flags}codex, or paste the block that the page shows`],
     ["page", `${reached}/`],

@@ -4,6 +4,8 @@ import type { UpstreamConfig } from "./config.ts";
 import { isTable, type Reading, type Table } from "./decode-value.ts";
 import type { KeyPath } from "./locate.ts";
 import { isHeaderValue, isVariableName, secretOf, type Secret } from "./secret.ts";
+import { settingsOf } from "./settings.ts";
+import { builtInGroups } from "./tools.ts";
 import {
   checkUpstreamName,
   plainUpstream,
@@ -17,6 +19,28 @@ import {
 /** Whether a file is, or holds, a configuration of Codex, with many settings that are none of ours. */
 export function isCodexConfig(document: Table): boolean {
   return document["model_providers"] !== undefined || document["model_provider"] !== undefined;
+}
+
+/** Codex has tables `[agents]` and `[tools]` too, and what is in them by its rules is none of ours. */
+export function withoutCodexSettings(document: Table): Table {
+  if (!isCodexConfig(document)) return document;
+  const { agents, tools, ...others } = document;
+  const agentSettings = settingsOf("agents.*");
+  // Its own roles have a description, too.
+  const isOurAgent = (table: Table) =>
+    Object.keys(table).some((name) => name !== "description" && agentSettings.has(name));
+  return {
+    ...others,
+    agents: filtered(agents, (_, table) => isOurAgent(table)),
+    tools: filtered(tools, (name) => builtInGroups.some((group) => group === name)),
+  };
+}
+
+function filtered(tables: unknown, isOurs: (name: string, table: Table) => boolean): Table {
+  const entries = Object.entries(isTable(tables) ? tables : {});
+  return Object.fromEntries(
+    entries.filter(([name, table]) => isTable(table) && isOurs(name, table)),
+  );
 }
 
 /** `[model_providers.*]` of Codex as upstreams that speak `responses`, by Codex's own rules and in its words. */

@@ -11,6 +11,12 @@ export interface Config {
   readonly upstreams: ReadonlyMap<string, UpstreamConfig>;
   /** Names that clients use. */
   readonly models: ReadonlyMap<string, ModelAlias>;
+  /** By name, in the order of the file. Each is a model name too. */
+  readonly agents: ReadonlyMap<string, AgentConfig>;
+  readonly tools: ToolsConfig;
+  /** Servers of tools, by name; each is a tool group. */
+  readonly mcp: ReadonlyMap<string, McpConfig>;
+  readonly store: StoreConfig;
   /** What a user should hear at the start: a key that is not set, a setting that Codex ignores. */
   readonly warnings: readonly string[];
 }
@@ -74,9 +80,121 @@ export interface ModelAlias {
   readonly targets: readonly ModelTarget[];
   /** Told to Codex, which compacts by it. */
   readonly contextWindow: number | undefined;
+  /** For limits of cost. Only names of `[models]` have one, so `upstream/model` has none. */
+  readonly price: Price | undefined;
+}
+
+/** For a million tokens each. */
+export interface Price {
+  readonly input: number;
+  /** Tokens that the provider had in its cache; without it they cost what the others cost. */
+  readonly cached?: number;
+  readonly output: number;
 }
 
 export interface ModelTarget {
   readonly upstream: string;
   readonly model: string;
+}
+
+export interface AgentConfig {
+  readonly name: string;
+  /** A name as clients use them, of a model and not of an agent. */
+  readonly model: string;
+  /** For the agents that may ask it for help. */
+  readonly description: string;
+  readonly instructions: string;
+  /** Built-in ones, and names of `mcp`. With `agents` among them exactly where there are some to ask. */
+  readonly toolGroups: readonly string[];
+  /** Those that it may ask for help, never itself. */
+  readonly agents: readonly string[];
+  readonly limits: AgentLimits;
+  readonly atLimit: "finish" | "ask";
+  readonly reasoning: "summary" | "raw";
+  /** undefined: the model's own. */
+  readonly effort: string | undefined;
+  /** undefined: as the model has it. */
+  readonly contextWindow: number | undefined;
+  /** How long a question to a person stays open; undefined: for ever. */
+  readonly approvalSeconds: number | undefined;
+}
+
+export interface AgentLimits {
+  readonly rounds: number;
+  readonly tokens?: number;
+  readonly cost?: number;
+  readonly seconds?: number;
+  readonly depth: number;
+}
+
+/** Who is asked before a call is run, and before its result is told to the model; undefined: as each tool says. */
+export interface ToolPolicies {
+  readonly approval: "auto" | "ask once" | "ask always" | undefined;
+  readonly results: "never" | "on error" | "always" | undefined;
+}
+
+/** The built-in tool groups. One that is undefined has no folder, and cannot be used. */
+export interface ToolsConfig {
+  readonly files: FilesConfig | undefined;
+  readonly shell: ShellConfig | undefined;
+  readonly web: WebConfig;
+  readonly time: ToolPolicies;
+  readonly agents: ToolPolicies;
+}
+
+interface FilesConfig extends ToolPolicies {
+  readonly folder: string;
+  readonly readOnly: boolean;
+}
+
+export interface ShellConfig extends ToolPolicies {
+  readonly folder: string;
+  /** Commands that nobody is asked about. */
+  readonly allow: readonly string[];
+  readonly timeoutMs: number;
+  /** Names of variables that commands get beside the usual ones. */
+  readonly env: readonly string[];
+}
+
+interface WebConfig extends ToolPolicies {
+  readonly maxBytes: number;
+  readonly timeoutMs: number;
+}
+
+export interface McpConfig extends ToolPolicies {
+  readonly name: string;
+  readonly transport: McpTransport;
+  readonly timeoutMs: number;
+  /** Only these; undefined: all that it has. */
+  readonly tools: readonly string[] | undefined;
+  /** Values of it that came from the environment, and so are taken to be secret whatever their names. */
+  readonly secrets: readonly string[];
+}
+
+export type McpTransport =
+  | {
+      readonly kind: "command";
+      readonly command: string;
+      readonly args: readonly string[];
+      /** Beside the usual variables. May hold secrets. */
+      readonly env: Readonly<Record<string, string>>;
+      /** undefined: the gateway's own. */
+      readonly cwd: string | undefined;
+    }
+  | {
+      readonly kind: "url";
+      readonly url: string;
+      /** May hold secrets. */
+      readonly headers: Readonly<Record<string, string>>;
+    };
+
+export interface StoreConfig {
+  /** False: tasks are kept in memory, until the gateway stops. */
+  readonly enabled: boolean;
+  /** undefined: in the user's data folder. */
+  readonly path: string | undefined;
+  /** How long a task is kept after its end; undefined: for ever. */
+  readonly keepDays: number | undefined;
+  /** The oldest tasks go when there is more. */
+  readonly maxMb: number;
 }

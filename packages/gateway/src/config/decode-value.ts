@@ -1,7 +1,13 @@
 import type { KeyPath } from "./locate.ts";
 import { didYouMean } from "./nearest.ts";
 import type { Problems } from "./problems.ts";
-import { looksLikeVariable, readSecret, type Environment, type Secret } from "./secret.ts";
+import {
+  looksLikeVariable,
+  readSecret,
+  readVariable,
+  type Environment,
+  type Secret,
+} from "./secret.ts";
 import type { Setting, SettingType, SettingValues } from "./setting.ts";
 
 /** What goes along while a file is read. */
@@ -81,6 +87,8 @@ const decoders: { readonly [T in SettingType]: Decode<SettingValues[T]> } = {
     decodeNamed(value, setting, place, reading, decoders.string),
   "table of secrets": (value, setting, place, reading) =>
     decodeNamed(value, setting, place, reading, decoders.secret),
+  "table of variables": (value, setting, place, reading) =>
+    decodeNamed(value, setting, place, reading, decodeVariable),
   table(value, { type }, place, { problems }) {
     return isTable(value) ? value : wrongType(value, type, place, problems);
   },
@@ -96,19 +104,16 @@ function decodeSecret(
   value: unknown,
   type: SettingType,
   place: KeyPath,
-  { env, problems }: Reading,
+  reading: Reading,
 ): Secret | undefined {
+  const { env, problems } = reading;
   if (typeof value !== "string") return wrongType(value, type, place, problems);
   const secret = readSecret(value, env);
   switch (secret) {
     case "empty":
       return wrong('is empty; leave it out, or write "env:NAME"', place, problems);
     case "no variable name":
-      return wrong(
-        'has no name of a variable after env:; write "env:NAME" with letters, digits and _',
-        place,
-        problems,
-      );
+      return wrong(noVariableName, place, problems);
     case "no header value":
       return wrong(
         "has a character that no header can carry; copy it again, without line ends",
@@ -116,13 +121,35 @@ function decodeSecret(
         problems,
       );
     default:
-      if (secret.variable === undefined && looksLikeVariable(value, env))
-        problems.warn(
-          place,
-          'looks like the name of a variable; write "env:" before it, without $',
-        );
+      if (secret.variable === undefined) warnOfBareVariable(value, place, reading);
       return secret;
   }
+}
+
+const noVariableName =
+  'has no name of a variable after env:; write "env:NAME" with letters, digits and _';
+
+function warnOfBareVariable(value: string, place: KeyPath, { env, problems }: Reading): void {
+  if (looksLikeVariable(value, env))
+    problems.warn(place, 'looks like the name of a variable; write "env:" before it, without $');
+}
+
+function decodeVariable(
+  value: unknown,
+  { type }: Setting,
+  place: KeyPath,
+  reading: Reading,
+): Secret | undefined {
+  const { env, problems } = reading;
+  if (typeof value !== "string") return wrongType(value, type, place, problems);
+  if (value.startsWith("env:")) {
+    const secret = readVariable(value, env);
+    return secret ?? wrong(noVariableName, place, problems);
+  }
+  if (value.includes("\0"))
+    return wrong("has a character that no variable can carry; write it anew", place, problems);
+  warnOfBareVariable(value, place, reading);
+  return { value, variable: undefined };
 }
 
 function decodeList<T>(
@@ -178,7 +205,7 @@ function notJson(value: unknown, place: KeyPath): KeyPath | undefined {
 }
 
 function itemType(type: SettingType): SettingType {
-  return type.endsWith("secrets") ? "secret" : "string";
+  return /secrets|variables/.test(type) ? "secret" : "string";
 }
 
 function inRange(
@@ -245,6 +272,7 @@ const typeWords: Readonly<Record<SettingType, string>> = {
   "word or list": 'a word in quotes, or a list of texts: ["…", "…"]',
   "table of strings": 'a table of texts: { name = "…" }',
   "table of secrets": 'a table of texts: { name = "…" }',
+  "table of variables": 'a table of texts: { NAME = "…" }',
   table: "a table: { name = … }",
   "JSON table": "a table: { name = … }",
 };

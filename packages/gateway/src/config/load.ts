@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
-import { relative } from "node:path";
+import { dirname, relative } from "node:path";
+import { readFault } from "./beside.ts";
 import type { Config } from "./config.ts";
 import { environmentUpstreams, environmentWarnings } from "./environment.ts";
 import { findConfig, type World } from "./find.ts";
@@ -26,7 +27,14 @@ export function loadConfig(flags: ConfigFlags, world: World): LoadedConfig {
   const path = findConfig({ ...world, explicit: flags.config });
   if (path !== undefined) {
     const file = shownPath(cwd, path);
-    const config = readConfig(textOf(path, file), { file, env, overrides });
+    const config = readConfig(textOf(path, file), {
+      file,
+      env,
+      overrides,
+      folder: dirname(path),
+      home: world.home,
+      readFile: (name) => readFileSync(name, "utf8"),
+    });
     return { config: withWarnings(config, warnings), source: { kind: "file", path } };
   }
   const without = { file: "command line", env };
@@ -55,17 +63,9 @@ function textOf(path: string, file: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch (cause) {
-    const { code = "" } = cause as NodeJS.ErrnoException;
-    const reason = readFaults[code] ?? `cannot be read (${code})`;
-    throw new ConfigError([`${file}: ${reason}`], { cause });
+    throw new ConfigError([`${file}: ${readFault(cause)}`], { cause });
   }
 }
-
-const readFaults: Readonly<Record<string, string>> = {
-  EACCES: "may not be read; change its permissions",
-  EISDIR: "is a folder; give the path of a file",
-  EPERM: "may not be read; change its permissions",
-};
 
 function withWarnings(config: Config, more: readonly string[]): Config {
   return { ...config, warnings: [...more, ...config.warnings] };

@@ -1,9 +1,10 @@
-import type { ModelAlias, ModelTarget } from "./config.ts";
+import type { ModelAlias, ModelTarget, Price } from "./config.ts";
 import { decodeSection, tableOf } from "./decode.ts";
-import { decodeValue, isTable, type Reading } from "./decode-value.ts";
+import { decodeValue, isTable, type Reading, type Table } from "./decode-value.ts";
 import type { KeyPath } from "./locate.ts";
 import { didYouMean, nearest } from "./nearest.ts";
-import { settingsOf } from "./settings.ts";
+import type { Problems } from "./problems.ts";
+import { settingsOf, type Decoded } from "./settings.ts";
 import type { ReadUpstreams } from "./upstream.ts";
 
 /** What a name in `[models]` may lead to. */
@@ -24,16 +25,17 @@ export function readModelNames(
   for (const [name, given] of Object.entries(named)) {
     const path = ["models", name];
     checkName(name, path, targets, reading);
-    const { use: texts, context_window: contextWindow } = isTable(given)
-      ? decodeSection("models.*", given, path, reading)
-      : { use: decodeShort(given, path, reading), context_window: undefined };
+    const long = isTable(given) ? decodeSection("models.*", given, path, reading) : undefined;
+    const texts = long === undefined ? decodeShort(given, path, reading) : long.use;
     const place = isTable(given) ? [...path, "use"] : path;
     const isList = Array.isArray(isTable(given) ? given["use"] : given);
     const use = (texts ?? []).flatMap((text, index) =>
       readTarget(text, isList ? [...place, index] : place, targets, named, reading),
     );
     checkList(texts, use, place, reading);
-    aliases.set(name, { targets: use, contextWindow });
+    const contextWindow = long?.context_window;
+    const price = long && isTable(given) ? priceOf(long, given, path, reading) : undefined;
+    aliases.set(name, { targets: use, contextWindow, price });
   }
   return aliases;
 }
@@ -92,15 +94,23 @@ function readTarget(
     );
     return [];
   }
-  const listed = targets.upstreams.get(upstream)?.models;
-  if (listed !== undefined && !listed.includes(model)) {
-    const near = nearest(model, listed);
-    problems.warn(
-      place,
-      `${upstream} does not list ${JSON.stringify(model)} in its models${near === undefined ? "; requests for it are sent all the same" : `; did you mean ${upstream}/${near}?`}`,
-    );
-  }
+  warnOfUnlisted({ upstream, model }, place, targets, problems);
   return [{ upstream, model }];
+}
+
+export function warnOfUnlisted(
+  { upstream, model }: ModelTarget,
+  place: KeyPath,
+  targets: Targets,
+  problems: Problems,
+): void {
+  const listed = targets.upstreams.get(upstream)?.models;
+  if (listed === undefined || listed.includes(model)) return;
+  const near = nearest(model, listed);
+  problems.warn(
+    place,
+    `${upstream} does not list ${JSON.stringify(model)} in its models${near === undefined ? "; requests for it are sent all the same" : `; did you mean ${upstream}/${near}?`}`,
+  );
 }
 
 function checkList(
@@ -115,11 +125,28 @@ function checkList(
   if (twice !== undefined) problems.error(place, `has ${twice} twice; take one out`);
 }
 
-function isKnown(upstream: string, { upstreams, demo }: Targets): boolean {
+/** A cost that is counted by half would be no limit. */
+function priceOf(
+  { price_input: input, price_cached: cached, price_output: output }: Decoded<"models.*">,
+  given: Table,
+  path: KeyPath,
+  { problems }: Reading,
+): Price | undefined {
+  if (input !== undefined && output !== undefined)
+    return { input, output, ...(cached === undefined ? {} : { cached }) };
+  const hasPrice = input !== undefined || cached !== undefined || output !== undefined;
+  for (const missing of hasPrice ? ["price_input", "price_output"] : [])
+    if (given[missing] === undefined)
+      problems.error([...path, missing], "is missing; a price needs price_input and price_output");
+  return undefined;
+}
+
+export function isKnown(upstream: string, { upstreams, demo }: Targets): boolean {
   return upstreams.has(upstream) || (demo && upstream === "demo");
 }
 
-function listedModels({ upstreams }: Targets): string[] {
+/** As `upstream/model`. */
+export function listedModels({ upstreams }: Targets): string[] {
   return [...upstreams].flatMap(([name, upstream]) =>
     (upstream?.models ?? []).map((model) => `${name}/${model}`),
   );

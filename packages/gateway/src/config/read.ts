@@ -1,17 +1,22 @@
 import { parse, TomlError } from "smol-toml";
+import { readAgents } from "./agents.ts";
 import { pointsAtGateway } from "./base-url.ts";
-import { isCodexConfig, readCodexProviders } from "./codex-providers.ts";
+import type { Beside } from "./beside.ts";
+import { isCodexConfig, readCodexProviders, withoutCodexSettings } from "./codex-providers.ts";
 import type { Config, UpstreamConfig } from "./config.ts";
 import { placesOf } from "./decode.ts";
 import { isTable, type Reading, type Table } from "./decode-value.ts";
+import { readMcpServers } from "./mcp.ts";
 import { readModelNames } from "./model-names.ts";
 import { didYouMean, nearest } from "./nearest.ts";
 import { ConfigError, Problems, type Place } from "./problems.ts";
 import type { Environment } from "./secret.ts";
 import { readServer, type ServerOverrides } from "./server.ts";
+import { readStore } from "./store.ts";
+import { readTools } from "./tools.ts";
 import { readUpstreams } from "./upstream.ts";
 
-export interface ReadOptions {
+export interface ReadOptions extends Beside {
   /** For messages. */
   readonly file: string;
   readonly env: Environment;
@@ -24,8 +29,9 @@ export interface Overrides extends ServerOverrides {
 }
 
 /** A whole configuration from the text of `deltawire.toml`. Throws a ConfigError with all that is wrong in it. */
-export function readConfig(text: string, { file, env, overrides = {} }: ReadOptions): Config {
-  const document = parseToml(text, file);
+export function readConfig(text: string, options: ReadOptions): Config {
+  const { file, env, overrides = {} } = options;
+  const document = withoutCodexSettings(parseToml(text, file));
   const problems = new Problems(file, text);
   const reading = { env, problems };
   checkSections(document, problems);
@@ -46,18 +52,25 @@ export function readConfig(text: string, { file, env, overrides = {} }: ReadOpti
   const upstreams = new Map([...found].map(([name, { upstream }]) => [name, upstream]));
   const demo = wantsDemo ?? upstreams.size === 0;
   const models = readModelNames(document["models"], { upstreams, demo }, reading);
+  const tools = readTools(document["tools"], options, reading);
+  const mcp = readMcpServers(document["mcp"], options, reading);
+  const known = { upstreams, demo, models, tools, mcp, beside: options };
+  const agents = readAgents(document["agents"], known, reading);
+  const store = readStore(document["store"], options, reading);
   problems.throwIfAny();
   return {
     server: { ...server, demo },
     upstreams: new Map([...upstreams].filter(isUsable)),
     models,
+    agents,
+    tools: tools.groups,
+    mcp: new Map([...mcp].filter(isUsable)),
+    store,
     warnings: problems.warnings,
   };
 }
 
-function isUsable(
-  entry: readonly [string, UpstreamConfig | undefined],
-): entry is [string, UpstreamConfig] {
+function isUsable<T>(entry: readonly [string, T | undefined]): entry is [string, T] {
   return entry[1] !== undefined;
 }
 
@@ -89,7 +102,17 @@ const tomlAdvice: Readonly<Record<string, string>> = {
     "begin a new line, or put the whole value in quotes",
 };
 
-const sections = ["server", "clients", "upstreams", "models", "model_providers"] as const;
+const sections = [
+  "server",
+  "clients",
+  "upstreams",
+  "models",
+  "agents",
+  "tools",
+  "mcp",
+  "store",
+  "model_providers",
+] as const;
 
 function checkSections(document: Table, problems: Problems): void {
   const isCodex = isCodexConfig(document);

@@ -12,9 +12,14 @@ export type SecretFault = "empty" | "no variable name" | "no header value";
 
 export function readSecret(text: string, env: Environment): Secret | SecretFault {
   if (!text.startsWith("env:")) return checked({ value: text.trim(), variable: undefined });
+  const secret = readVariable(text, env);
+  return secret === undefined ? "no variable name" : checked(secret);
+}
+
+/** What `env:NAME` stands for; undefined where no name follows. */
+export function readVariable(text: string, env: Environment): Secret | undefined {
   const variable = text.slice("env:".length);
-  if (!isVariableName(variable)) return "no variable name";
-  return checked(secretOf(variable, env));
+  return isVariableName(variable) ? secretOf(variable, env) : undefined;
 }
 
 export function secretOf(variable: string, env: Environment): Secret {

@@ -6,7 +6,12 @@ export interface Setting {
   readonly path: string;
   readonly type: SettingType;
   /** Filled in where the file says nothing. */
-  readonly default?: string | number | readonly string[] | Readonly<Record<string, never>>;
+  readonly default?:
+    | string
+    | number
+    | boolean
+    | readonly string[]
+    | Readonly<Record<string, never>>;
   /** What happens without it, where no value can say it. */
   readonly otherwise?: string;
   /** An error if it is missing; this says what to write. */
@@ -36,6 +41,8 @@ export interface SettingValues {
   "word or list": string | readonly string[];
   "table of strings": Readonly<Record<string, string>>;
   "table of secrets": Readonly<Record<string, Secret>>;
+  /** For a program: unlike a header, they may be empty or have several lines. */
+  "table of variables": Readonly<Record<string, Secret>>;
   table: Readonly<Record<string, unknown>>;
   /** What can be part of a request. */
   "JSON table": Readonly<Record<string, unknown>>;

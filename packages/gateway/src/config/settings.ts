@@ -1,5 +1,6 @@
 import { flagSettings } from "./profile-flags.ts";
 import type { Setting, SettingValues } from "./setting.ts";
+import { taskSettings } from "./task-settings.ts";
 
 /*
  * Every setting, as data: the file is decoded by this table, errors are worded by it, and docs/configuration.md is
@@ -184,12 +185,46 @@ const described = [
     least: 1,
     description: "The context window in tokens that Codex is told, which compacts by it.",
   },
+  {
+    path: "models.*.price_input",
+    type: "number",
+    otherwise: "not known",
+    least: 0,
+    description: "The price of a million tokens that are sent, in the currency of max_cost.",
+  },
+  {
+    path: "models.*.price_cached",
+    type: "number",
+    otherwise: "as price_input",
+    least: 0,
+    description: "The price of a million sent tokens that the provider had in its cache.",
+  },
+  {
+    path: "models.*.price_output",
+    type: "number",
+    otherwise: "not known",
+    least: 0,
+    description: "The price of a million tokens that the model writes, its reasoning included.",
+  },
+  ...taskSettings,
 ] as const satisfies readonly Setting[];
 
 export const settings: readonly Setting[] = [...described, ...flagSettings];
 
 /** The tables that hold settings. */
-export type Section = "server" | "clients.*" | "upstreams.*" | "models.*";
+export type Section =
+  | "server"
+  | "clients.*"
+  | "upstreams.*"
+  | "models.*"
+  | "agents.*"
+  | "tools.files"
+  | "tools.shell"
+  | "tools.web"
+  | "tools.time"
+  | "tools.agents"
+  | "mcp.*"
+  | "store";
 
 /** The settings of a section by name, decoded and with defaults filled in. */
 export type Decoded<S extends Section> = {

@@ -103,7 +103,7 @@ export function warnOfUnsetKey(
     problems.warn(place, `${notSet(variable)}; requests to ${name} are refused until it is`);
 }
 
-function notSet(variable: string | undefined): string {
+export function notSet(variable: string | undefined): string {
   return `the environment variable ${variable ?? ""} is not set`;
 }
 

@@ -1,22 +1,23 @@
 import { routes } from "./routes.ts";
+import { taskOperations, taskSchemas } from "./task-openapi.ts";
 
-/** The gateway's interface as an OpenAPI 3.1 document. Bodies are OpenAI's, and are described there. */
+/** The gateway's interface as an OpenAPI 3.1 document. Bodies below `/v1` are OpenAI's, and are described there. */
 export function openApi(version: string, url: string): object {
   const paths: Record<string, Record<string, object>> = {};
   for (const { method, path, name, open, summary } of routes) {
-    const parameters = path.includes("{")
-      ? [{ name: "model", in: "path", required: true, schema: { type: "string" } }]
-      : [];
+    const operation = taskOperations.get(name);
     paths[path] = {
       ...paths[path],
       [method.toLowerCase()]: {
         operationId: name.replaceAll(" ", "_"),
         summary,
-        parameters,
+        parameters: [...pathParameters(path), ...(operation?.parameters ?? [])],
         ...(open ? { security: [] } : {}),
-        ...(method === "POST" ? { requestBody: bodyOf(path) } : {}),
+        ...(method === "POST" ? { requestBody: operation?.body ?? bodyOf(path) } : {}),
         responses: {
-          "200": { description: "The reply; events where a stream was asked for." },
+          ...(operation?.answers ?? {
+            "200": { description: "The reply; events where a stream was asked for." },
+          }),
           ...(open
             ? {}
             : {
@@ -61,9 +62,19 @@ export function openApi(version: string, url: string): object {
             },
           },
         },
+        ...taskSchemas,
       },
     },
   };
+}
+
+function pathParameters(path: string): object[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+    name,
+    in: "path",
+    required: true,
+    schema: { type: "string" },
+  }));
 }
 
 const multipartPaths = ["/v1/images/edits", "/v1/audio/transcriptions", "/v1/audio/translations"];

@@ -14,6 +14,18 @@ export type ProblemCode =
   | "method_not_allowed"
   | "upgrade_not_supported"
   | "model_not_found"
+  | "task_not_found"
+  | "approval_not_found"
+  | "blob_not_found"
+  | "unknown_agent"
+  | "unknown_tool_group"
+  | "not_a_root_task"
+  | "task_ended"
+  | "task_not_running"
+  | "approval_resolved"
+  | "approval_required"
+  | "idempotency_conflict"
+  | "store_unavailable"
   | "request_timeout"
   | "shutting_down"
   | "upstream_key_missing"
@@ -39,6 +51,8 @@ export class Problem extends Error {
   readonly retryAfter: number | undefined;
   /** The provider's own error object, whose fields are kept. */
   readonly provider: Readonly<Record<string, unknown>> | undefined;
+  /** What the body holds beside the error. */
+  readonly beside: Readonly<Record<string, unknown>> | undefined;
 
   constructor(
     code: ProblemCode,
@@ -48,6 +62,7 @@ export class Problem extends Error {
       status?: number | undefined;
       retryAfter?: number | undefined;
       provider?: Readonly<Record<string, unknown>> | undefined;
+      beside?: Readonly<Record<string, unknown>> | undefined;
       cause?: unknown;
     } = {},
   ) {
@@ -58,6 +73,7 @@ export class Problem extends Error {
     this.status = more.status;
     this.retryAfter = more.retryAfter;
     this.provider = more.provider;
+    this.beside = more.beside;
   }
 }
 
@@ -75,6 +91,18 @@ const statuses: Record<ProblemCode | WireErrorCode, number> = {
   method_not_allowed: 405,
   upgrade_not_supported: 426,
   model_not_found: 404,
+  task_not_found: 404,
+  approval_not_found: 404,
+  blob_not_found: 404,
+  unknown_agent: 404,
+  unknown_tool_group: 400,
+  not_a_root_task: 400,
+  task_ended: 409,
+  task_not_running: 503,
+  approval_resolved: 409,
+  approval_required: 409,
+  idempotency_conflict: 409,
+  store_unavailable: 503,
   request_timeout: 408,
   shutting_down: 503,
   upstream_key_missing: 502,
@@ -97,12 +125,17 @@ const statuses: Record<ProblemCode | WireErrorCode, number> = {
   call_not_whole: 502,
 };
 
+/** Whether a failure of somebody else has a name that is one of ours. */
+export function isProblemCode(code: string): code is ProblemCode {
+  return Object.hasOwn(statuses, code);
+}
+
 export interface ProblemReply {
   /** Ours, for the log. */
   code: string;
   status: number;
   headers: Record<string, string>;
-  body: { error: Record<string, unknown> };
+  body: { error: Record<string, unknown>; [beside: string]: unknown };
 }
 
 /** The only place where a failure becomes a status and a body, in the shape of OpenAI's errors. */
@@ -113,6 +146,8 @@ export function problemReply(error: unknown): ProblemReply {
   if (more.retryAfter !== undefined) headers["retry-after"] = String(Math.ceil(more.retryAfter));
   if (code === "missing_token") headers["www-authenticate"] = 'Bearer realm="deltawire"';
   if (status === 413 || status === 408) headers["connection"] = "close";
+  // OpenAI's SDKs send what was answered with 409 again, up to this word.
+  if (code === "approval_required") headers["x-should-retry"] = "false";
   const { provider } = more;
   // What the provider says of its own refusal is what its users look up.
   const own = code === "upstream_refused" ? provider : undefined;
@@ -121,6 +156,7 @@ export function problemReply(error: unknown): ProblemReply {
     status,
     headers,
     body: {
+      ...more.beside,
       error: {
         ...provider,
         message,
@@ -139,6 +175,7 @@ function asProblem(error: unknown): {
   status?: number | undefined;
   retryAfter?: number | undefined;
   provider?: Readonly<Record<string, unknown>> | undefined;
+  beside?: Readonly<Record<string, unknown>> | undefined;
 } {
   if (error instanceof Problem || error instanceof WireError) return error;
   // Whatever it is, it is ours: the log has the rest.

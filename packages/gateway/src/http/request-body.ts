@@ -4,11 +4,20 @@ import { pipeline } from "node:stream/promises";
 import * as zlib from "node:zlib";
 import { Problem } from "./problem.ts";
 
-/** A JSON body, unpacked and parsed. What it unpacks to is bounded, not only what comes. */
-export async function readJson(request: IncomingMessage, maxBytes: number): Promise<unknown> {
+/**
+ * A JSON body, unpacked and parsed. What it unpacks to is bounded, not only what comes. `whenEmpty` stands for a body
+ * that need not be sent.
+ */
+export async function readJson(
+  request: IncomingMessage,
+  maxBytes: number,
+  whenEmpty?: unknown,
+): Promise<unknown> {
   const text = (await readBytes(request, maxBytes)).toString("utf8");
-  if (text.trim() === "")
+  if (text.trim() === "") {
+    if (whenEmpty !== undefined) return whenEmpty;
     throw new Problem("invalid_json", "the body is empty; send a JSON object");
+  }
   let parsed: unknown;
   try {
     parsed = JSON.parse(text);

@@ -26,6 +26,7 @@ export const routes = [
     path: "/v1/models/{model}",
     name: "model",
     open: false,
+    slashes: true,
     summary: "One model of the list.",
   },
   {
@@ -69,6 +70,83 @@ export const routes = [
     name: "speech",
     open: false,
     summary: "Passed through; the sound comes back as it is made.",
+  },
+  {
+    method: "POST",
+    path: "/api/tasks",
+    name: "start task",
+    open: false,
+    summary: "Starts a task: an agent's whole run. Answers with it, or with its events.",
+  },
+  {
+    method: "GET",
+    path: "/api/tasks",
+    name: "tasks",
+    open: false,
+    summary: "Tasks, the newest first.",
+  },
+  {
+    method: "GET",
+    path: "/api/tasks/{task}",
+    name: "task",
+    open: false,
+    summary: "A task, or one of a sub-agent, as far as it has come.",
+  },
+  {
+    method: "GET",
+    path: "/api/tasks/{task}/events",
+    name: "task events",
+    open: false,
+    summary: "The events of a task from any number, and then as they happen.",
+  },
+  {
+    method: "POST",
+    path: "/api/tasks/{task}/cancel",
+    name: "cancel task",
+    open: false,
+    summary: "Ends a task: its model, its tools and its sub-agents.",
+  },
+  {
+    method: "POST",
+    path: "/api/tasks/{task}/input",
+    name: "task input",
+    open: false,
+    summary: "A word to a task that runs; the model hears it at its next round.",
+  },
+  {
+    method: "POST",
+    path: "/api/approvals/{approval}",
+    name: "decide approval",
+    open: false,
+    summary: "Decides what a task waits for. The first decision holds.",
+  },
+  {
+    method: "GET",
+    path: "/api/events",
+    name: "events",
+    open: false,
+    summary: "The events of several tasks on one connection.",
+  },
+  {
+    method: "POST",
+    path: "/api/ui-messages",
+    name: "ui messages",
+    open: false,
+    summary: "For `useChat` of the `ai` SDK: takes a chat's messages and answers with a task.",
+  },
+  {
+    method: "GET",
+    path: "/api/ui-messages/{chat}/stream",
+    name: "resume ui messages",
+    open: false,
+    summary: "For `useChat` of the `ai` SDK: the task of a chat that is under way, from its start.",
+  },
+  {
+    method: "GET",
+    path: "/api/blobs/{hash}",
+    name: "blob",
+    open: false,
+    summary: "A picture or a file of a task.",
   },
   {
     method: "GET",
@@ -117,10 +195,13 @@ export const routes = [
 
 interface Route {
   method: "GET" | "POST" | "DELETE";
+  /** With one `{…}` at the most. */
   path: string;
   name: string;
   /** Needs no token. */
   open: boolean;
+  /** What stands for `{…}` may have slashes, as the names of models have. */
+  slashes?: true;
   summary: string;
 }
 
@@ -132,8 +213,9 @@ export type Routed =
   | { is: "unknown"; hint: string };
 
 export function routeOf(method: string, path: string): Routed {
-  const found = routes.flatMap((route) => {
-    const rest = restBehind(route.path, path);
+  const given = path.length > 1 ? path.replace(/\/$/, "") : path;
+  const found = matchers.flatMap(({ route, matches }) => {
+    const rest = matches(given);
     return rest === undefined ? [] : [{ route, rest }];
   });
   const asked = method === "HEAD" ? "GET" : method;
@@ -145,17 +227,25 @@ export function routeOf(method: string, path: string): Routed {
   return { is: "unknown", hint: hintFor(path) };
 }
 
-/** What stands for the last `{…}` of a route's path; undefined if the path is another. */
-function restBehind(pattern: string, path: string): string | undefined {
-  const given = path.length > 1 ? path.replace(/\/$/, "") : path;
-  const open = pattern.indexOf("{");
-  if (open < 0) return given === pattern ? "" : undefined;
-  if (!given.startsWith(pattern.slice(0, open)) || given.length === open) return undefined;
-  const rest = given.slice(open);
+const matchers = routes.map((route) => ({ route, matches: matcherOf(route) }));
+
+/** Answers with what stands for a route's `{…}`, or undefined for a path of another. */
+function matcherOf({ path, slashes }: Route): (given: string) => string | undefined {
+  const [before = "", after] = path.split(/\{\w+\}/);
+  if (after === undefined) return (given) => (given === before ? "" : undefined);
+  return (given) => {
+    if (!given.startsWith(before) || !given.endsWith(after)) return undefined;
+    const rest = given.slice(before.length, given.length - after.length);
+    if (rest === "") return undefined;
+    return rest.includes("/") && slashes === undefined ? undefined : decoded(rest);
+  };
+}
+
+function decoded(text: string): string {
   try {
-    return decodeURIComponent(rest);
+    return decodeURIComponent(text);
   } catch {
-    return rest;
+    return text;
   }
 }
 

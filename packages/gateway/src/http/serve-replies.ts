@@ -8,12 +8,15 @@ import { chosen, sendJson, type Call } from "./call.ts";
 import { isCodex } from "./client-kind.ts";
 import { Problem } from "./problem.ts";
 import { readJson } from "./request-body.ts";
+import { serveAgent, type AgentServer } from "./serve-agent.ts";
 
 export interface ReplyServer {
   relay: Relay;
   maxBodyBytes: number;
   /** Throws where nobody serves the model. */
   targetsOf: (model: string) => Promise<readonly ModelTarget[]>;
+  /** Where the agents run; each is a model too. */
+  agents?: AgentServer;
 }
 
 /** A Responses upstream is asked once for every choice. */
@@ -45,7 +48,7 @@ export async function serveChat(call: Call, server: ReplyServer): Promise<void> 
 
 async function serve(
   call: Call,
-  { relay, targetsOf }: ReplyServer,
+  { relay, targetsOf, agents }: ReplyServer,
   client: ClientRequest,
 ): Promise<void> {
   const { response, signal } = call;
@@ -57,6 +60,7 @@ async function serve(
       { param: "model" },
     );
   call.model = model;
+  if (agents?.has(model) === true) return serveAgent(call, agents, client, model);
   const record: ExchangeRecord = { attempts: 0, lessons: [], repairs: new Map() };
   call.record = record;
   const targets = await targetsOf(model);

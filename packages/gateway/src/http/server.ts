@@ -9,7 +9,28 @@ import { sendJson, type Call } from "./call.ts";
 import { Problem, problemReply } from "./problem.ts";
 import { routeOf, type RouteName } from "./routes.ts";
 
-export type Handlers = Record<RouteName, (call: Call) => Promise<void> | void>;
+export type Handler = (call: Call) => Promise<void> | void;
+
+/** Tasks are served only where they can be kept. */
+export type Handlers = Record<Exclude<RouteName, TaskRoute>, Handler> & TaskHandlers;
+
+export type TaskHandlers = Partial<Record<TaskRoute, Handler>>;
+
+export const taskRoutes = [
+  "start task",
+  "tasks",
+  "task",
+  "task events",
+  "cancel task",
+  "task input",
+  "decide approval",
+  "events",
+  "ui messages",
+  "resume ui messages",
+  "blob",
+] as const satisfies readonly RouteName[];
+
+type TaskRoute = (typeof taskRoutes)[number];
 
 export interface HttpServer {
   server: Server;
@@ -124,7 +145,10 @@ export function httpServer(
       if (!routed.open && draining)
         throw new Problem("shutting_down", "the gateway is shutting down", { retryAfter: 5 });
       Object.assign(call, { client, rest: routed.rest });
-      await handlers[routed.name](call);
+      const handler = handlers[routed.name];
+      if (handler === undefined)
+        throw new Problem("not_found", `${url.pathname}: this gateway keeps no tasks`);
+      await handler(call);
     } catch (error) {
       failure = answerFailure(error, call, log);
     } finally {

@@ -1,4 +1,5 @@
-import type { Config, ModelAlias, ModelTarget } from "../config/config.ts";
+import type { AgentConfig, Config, ModelAlias, ModelTarget } from "../config/config.ts";
+import { agentOwner } from "./agents.ts";
 import { codexEntry, type CodexEntry } from "./codex-entry.ts";
 import { knownModel, looksLikeChatModel } from "./known-models.ts";
 import type { DiscoveredModel } from "./parse.ts";
@@ -22,21 +23,24 @@ interface ModelObject {
 /** A name that clients may use, and what is behind it. */
 interface Offer {
   readonly id: string;
-  readonly target: ModelTarget;
+  readonly owner: string;
   readonly model: DiscoveredModel;
   readonly contextWindow: number | undefined;
   readonly description: string;
-  /** False for the longer of two names of one model. */
+  /** False for the longer of two names of one model, and for agents, which do not use Codex's tools. */
   readonly listed: boolean;
 }
+
+/** By upstream, then by id. */
+type KnownModels = ReadonlyMap<string, ReadonlyMap<string, DiscoveredModel>>;
 
 // Codex 0.166 read 4,000 entries (22 MB) in 0.8 s, and it waits 5 s for them.
 const mostCodexEntries = 2_000;
 const longestAsked = 200;
 
 /**
- * Every name that resolves to a model: the aliases, then each model as `upstream/model` and under its plain name where
- * that means it and nothing else. `asked` is a name that a client is about to use: with a single upstream any name works,
+ * Every name that resolves to a model: the aliases, the agents, then each model as `upstream/model` and under its plain
+ * name where that means it and nothing else. `asked` is a name that a client is about to use: with a single upstream any name works,
  * and Codex warns of one that its catalogue has not.
  */
 export function modelList({
@@ -54,11 +58,11 @@ export function modelList({
     .slice(0, mostCodexEntries);
   return {
     object: "list",
-    data: offers.map(({ id, target, model }) => ({
+    data: offers.map(({ id, owner, model }) => ({
       id,
       object: "model",
       created: model.created ?? 0,
-      owned_by: target.upstream,
+      owned_by: owner,
     })),
     models: forCodex.map(entryOf),
   };
@@ -83,16 +87,20 @@ function offersOf(
     const offer = aliasOffer(id, alias, known);
     if (offer !== undefined) offers.set(id, offer);
   }
+  for (const [id, agent] of config.agents) {
+    const targets = targetsOf(agent.model, config, knows) ?? [];
+    offers.set(id, agentOffer(agent, targets, config, known));
+  }
   if (asked !== undefined && asked.length <= longestAsked && !offers.has(asked)) {
     const targets = targetsOf(asked, config, knows) ?? [];
-    const offer = aliasOffer(asked, { targets, contextWindow: undefined }, known);
+    const offer = aliasOffer(asked, { targets, contextWindow: undefined, price: undefined }, known);
     if (offer !== undefined) offers.set(asked, offer);
   }
   for (const [upstream, models] of known)
     for (const model of models.values()) {
       const target = { upstream, model: model.id };
       const description = `${model.id} at ${upstream}`;
-      const offer = { target, model, contextWindow: undefined, description };
+      const offer = { owner: upstream, model, contextWindow: undefined, description };
       const full = `${upstream}/${model.id}`;
       const plain =
         counts.get(model.id) === 1 &&
@@ -107,20 +115,41 @@ function offersOf(
 function aliasOffer(
   id: string,
   { targets, contextWindow }: ModelAlias,
-  known: ReadonlyMap<string, ReadonlyMap<string, DiscoveredModel>>,
+  known: KnownModels,
 ): Offer | undefined {
   const [target] = targets;
   if (target === undefined) return undefined;
-  const model = known.get(target.upstream)?.get(target.model) ?? { id: target.model };
+  const model = modelAt(target, known);
   const description = targets.map(({ upstream, model: name }) => `${name} at ${upstream}`);
   return {
     id,
-    target,
+    owner: target.upstream,
     model,
     contextWindow,
     description: description.join(", then "),
     listed: true,
   };
+}
+
+/** It can do what its model can. */
+function agentOffer(
+  agent: AgentConfig,
+  [target]: readonly ModelTarget[],
+  config: Config,
+  known: KnownModels,
+): Offer {
+  return {
+    id: agent.name,
+    owner: agentOwner,
+    model: target === undefined ? { id: agent.model } : modelAt(target, known),
+    contextWindow: agent.contextWindow ?? config.models.get(agent.model)?.contextWindow,
+    description: agent.description || `An agent with ${agent.model}`,
+    listed: false,
+  };
+}
+
+function modelAt({ upstream, model }: ModelTarget, known: KnownModels): DiscoveredModel {
+  return known.get(upstream)?.get(model) ?? { id: model };
 }
 
 function isTarget(targets: readonly ModelTarget[] | undefined, wanted: ModelTarget): boolean {

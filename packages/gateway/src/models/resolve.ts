@@ -89,7 +89,7 @@ function notFound(name: string, config: Config, discovered: Discovered): string 
 }
 
 function candidates(config: Config, discovered: Discovered): readonly string[] {
-  const names = [...config.models.keys()];
+  const names = [...config.models.keys(), ...config.agents.keys()];
   for (const upstream of config.upstreams.values())
     for (const { id } of modelsOf(upstream, discovered)) {
       if (names.length >= mostCandidates) return names;

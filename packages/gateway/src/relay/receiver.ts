@@ -24,7 +24,7 @@ export interface Receiver {
 /** Longer texts are not copied once more for their frame. */
 const longestFramed = 4096;
 
-const streamHeaders = {
+export const streamHeaders = {
   "content-type": "text/event-stream; charset=utf-8",
   "cache-control": "no-cache, no-transform",
   // nginx would collect the events otherwise

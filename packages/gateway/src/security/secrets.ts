@@ -1,4 +1,5 @@
-import type { Config } from "../config/config.ts";
+import type { Config, McpTransport } from "../config/config.ts";
+import { unreachable } from "../unreachable.ts";
 
 /** Shorter strings are no secrets worth the name, and would blot out ordinary words. */
 const shortest = 6;
@@ -21,6 +22,10 @@ export class Secrets {
       ...config.server.clients.map(({ token }) => token),
       ...upstreams.flatMap(({ apiKey }) => apiKey ?? []),
       ...upstreams.flatMap(({ headers, query }) => secretsIn({ ...headers, ...query })),
+      ...[...config.mcp.values()].flatMap(({ transport, secrets }) => [
+        ...secrets,
+        ...secretsOf(transport),
+      ]),
     ]);
   }
 
@@ -34,10 +39,24 @@ export class Secrets {
 
 const redacted = "[redacted]";
 
-/** Headers and queries hold ordinary words too: blotting these out would make every message unreadable. */
+function secretsOf(transport: McpTransport): string[] {
+  switch (transport.kind) {
+    case "command":
+      return secretsIn(transport.env);
+    case "url": {
+      const query = Object.fromEntries(new URL(transport.url).searchParams);
+      return [...secretsIn(transport.headers), ...secretsIn(query)];
+    }
+    default:
+      return unreachable(transport);
+  }
+}
+
+/** Headers, queries and variables hold ordinary words too: blotting these out would make every message unreadable. */
 function secretsIn(named: Readonly<Record<string, string>>): string[] {
   return Object.entries(named).flatMap(([name, value]) =>
-    /auth|key|token|secret|cookie|password|signature/i.test(name) || value.length >= 16
+    /auth|key|token|secret|cookie|passw|pwd|credential|signature|(?:^|_)pat$/i.test(name) ||
+    value.length >= 16
       ? [value]
       : [],
   );

@@ -1,0 +1,43 @@
+import { checkInput, type InputSchema, parametersOf } from "./input-schema.ts";
+import type { Tool, ToolDefinition } from "./tool.ts";
+
+/** A tool with what its definition leaves out filled in. A TypeError where the definition cannot work. */
+export function defineTool<Input = unknown>(definition: ToolDefinition<Input>): Tool {
+  const {
+    name,
+    description,
+    input = {},
+    effect = "once",
+    approval = "auto",
+    allows,
+    timeout = 60_000,
+  } = definition;
+  if (!/^[A-Za-z_][\w-]{0,63}$/.test(name))
+    throw new TypeError(
+      `the tool's name "${name}" must begin with a letter or _ and have at most 64 letters, digits, _ and -`,
+    );
+  if (!(timeout > 0)) throw new TypeError(`the time limit of ${name} must be more than 0`);
+  const policy = typeof approval === "string" ? { call: approval } : approval;
+  return {
+    name,
+    description,
+    parameters: definition.parameters ?? ownParameters(name, input),
+    effect,
+    approval: { call: policy.call ?? "auto", result: policy.result ?? "never" },
+    anyArguments: definition.anyArguments ?? true,
+    timeoutMs: timeout,
+    parallel: definition.parallel ?? effect === "pure",
+    ...(allows !== undefined && { allows: (value: unknown) => allows(value as Input) }),
+    check: (value) => checkInput(input, value),
+    run: (value, context) => definition.run(value as Input, context),
+  };
+}
+
+function ownParameters(name: string, input: InputSchema): Tool["parameters"] {
+  try {
+    return parametersOf(input);
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw new TypeError(`${name}: ${error.message}`, { cause: error });
+  }
+}

@@ -1,0 +1,40 @@
+import type { ResultPolicy, CallPolicy, ToolGroup } from "../tool.ts";
+
+/** A server of tools: a program, with `command`, or an address, with `url`. */
+export interface McpServer {
+  /** Stands before the names of its tools. */
+  name: string;
+  command?: string;
+  args?: readonly string[];
+  /** What the program gets beside the usual variables; nothing else of our own environment does. */
+  env?: Readonly<Record<string, string>>;
+  cwd?: string;
+  /** Of streamable HTTP. */
+  url?: string;
+  headers?: Readonly<Record<string, string>>;
+  /** Of a call; a minute unless it says otherwise. */
+  timeoutMs?: number;
+  /** Of a start; half a minute unless it says otherwise. */
+  startTimeoutMs?: number;
+  /** For all of its tools; without it those that say that they only read or add are not asked about. */
+  approval?: CallPolicy | { call?: CallPolicy; result?: ResultPolicy };
+  /** Only these, by the server's own names; all unless it says otherwise. */
+  tools?: readonly string[];
+  /** What must not be in any message, beside what `env` and `headers` tell by their names. */
+  secrets?: readonly string[];
+  onWarning?: (message: string) => void;
+}
+
+/**
+ * The tools of an MCP server. One that cannot be reached is warned of and has no tools for now: it is asked again when
+ * its tools are next looked at. Tools change when the server says that they do.
+ */
+export async function connectMcp(server: McpServer): Promise<ToolGroup> {
+  if ((server.command === undefined) === (server.url === undefined))
+    throw new TypeError(`the MCP server "${server.name}" needs either a command or a url`);
+  // Protocol and validator take a tenth of a second to load, and most runs have no such server.
+  const { McpGroup } = await import("./group.ts");
+  const group = new McpGroup(server);
+  await group.start();
+  return group;
+}

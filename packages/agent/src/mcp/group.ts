@@ -1,0 +1,99 @@
+import type { Tool as ListedTool } from "@modelcontextprotocol/client";
+import { redaction, secretsIn, secretsOfUrl, type Redact } from "../redaction.ts";
+import type { Tool, ToolGroup } from "../tool.ts";
+import type { McpServer } from "./connect.ts";
+import { McpSession } from "./session.ts";
+import { toolOf } from "./tool-of.ts";
+import { toolNames } from "./tool-names.ts";
+
+/** A server that could not be reached is left alone for this long. */
+const pauseMs = 10_000;
+/** What a server may add to the system prompt. */
+const longestRules = 4000;
+
+export class McpGroup implements ToolGroup {
+  readonly name: string;
+  readonly #server: McpServer;
+  readonly #session: McpSession;
+  readonly #redact: Redact;
+  #tools: readonly Tool[] = [];
+  /** When it may be asked again, while its tools are not known. */
+  #askAt: number | undefined;
+  #isClosed = false;
+
+  constructor(server: McpServer) {
+    const { name, env = {}, headers = {}, url, secrets = [] } = server;
+    this.name = name;
+    this.#server = server;
+    this.#redact = redaction([
+      ...secrets,
+      ...secretsIn(Object.entries({ ...env, ...headers })),
+      ...(url === undefined ? [] : secretsOfUrl(new URL(url))),
+    ]);
+    this.#session = new McpSession(server, this.#redact, {
+      onTools: (listed) => (this.#tools = this.#read(listed)),
+      onWarning: (message) => this.#warn(message),
+    });
+  }
+
+  get description(): string {
+    return `The tools of the MCP server ${this.name}`;
+  }
+
+  get rules(): string {
+    const said = this.#session.instructions?.trim() ?? "";
+    if (said === "" || this.#tools.length === 0) return "";
+    return `About the tools whose names begin with ${this.name}__:\n${said.slice(0, longestRules)}`;
+  }
+
+  get tools(): readonly Tool[] {
+    if (this.#askAt !== undefined && performance.now() > this.#askAt) void this.start();
+    return this.#tools;
+  }
+
+  async start(): Promise<void> {
+    this.#askAt = undefined;
+    try {
+      await this.#session.start();
+    } catch (error) {
+      if (this.#isClosed) return;
+      this.#askAt = performance.now() + pauseMs;
+      this.#warn((error as Error).message);
+    }
+  }
+
+  close(): Promise<void> {
+    this.#askAt = undefined;
+    this.#isClosed = true;
+    return this.#session.close();
+  }
+
+  #read(listed: readonly ListedTool[]): Tool[] {
+    const { tools: wanted, name: prefix } = this.#server;
+    for (const name of wanted ?? [])
+      if (!listed.some((tool) => tool.name === name))
+        this.#warn(`the MCP server "${prefix}" has no tool "${name}"`);
+    const used = listed.filter(({ name }) => wanted === undefined || wanted.includes(name));
+    const names = toolNames(
+      prefix,
+      listed.map(({ name }) => name),
+    );
+    const tools = new Map<string, Tool>();
+    for (const tool of used) {
+      const name = names.get(tool.name) ?? tool.name;
+      if (tools.has(name)) continue;
+      try {
+        tools.set(name, toolOf(name, tool, this.#server, this.#session));
+      } catch (error) {
+        this.#warn(
+          `the tool "${tool.name}" of "${prefix}" cannot be used: ${(error as Error).message}`,
+        );
+      }
+    }
+    return [...tools.values()];
+  }
+
+  #warn(message: string): void {
+    this.#server.onWarning?.(this.#redact(message));
+  }
+}

@@ -1,0 +1,105 @@
+import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/client";
+import { McpError } from "./error.ts";
+
+/** As tools return them: bytes are put into the blob store by whoever runs the tool. */
+type Piece = { id?: number; title?: string; url?: string } & (
+  | { type: "text"; text: string }
+  | { type: "image" | "audio"; bytes: Uint8Array; media_type: string }
+  | { type: "file"; bytes: Uint8Array; media_type: string; filename?: string }
+  | { type: "data"; data: unknown }
+);
+
+export interface McpOutput {
+  message_content: Piece[];
+  block_list: Piece[];
+}
+
+/** Every piece of content is a group of its own and can be cited. Throws what the tool says went wrong. */
+export function outputOf({ content, structuredContent, isError }: CallToolResult): McpOutput {
+  const pieces = content.map((block, at) => ({ ...pieceOf(block), id: at + 1 }));
+  if (isError === true) throw new McpError("mcp_tool_failed", wordsOf(pieces, structuredContent));
+  if (structuredContent === undefined)
+    return pieces.length === 0 ? nothing() : { message_content: pieces, block_list: pieces };
+  // Servers say it once more as text, for clients that know nothing else: people see it once, as data.
+  const data: Piece = { type: "data", data: structuredContent, id: pieces.length + 1 };
+  const same = JSON.stringify(structuredContent);
+  const isRepeated = pieces.some((piece) => repeats(piece, same));
+  return {
+    message_content: pieces.some(({ type }) => type === "text")
+      ? pieces
+      : [...pieces, { type: "text", text: same, id: pieces.length + 1 }],
+    block_list: isRepeated
+      ? pieces.map((piece) => (repeats(piece, same) ? { ...data, id: piece.id } : piece))
+      : [...pieces, data],
+  };
+}
+
+function nothing(): McpOutput {
+  const piece: Piece = { type: "text", text: "(no output)" };
+  return { message_content: [piece], block_list: [piece] };
+}
+
+function pieceOf(block: ContentBlock): Piece {
+  switch (block.type) {
+    case "text":
+      return { type: "text", text: block.text };
+    case "image":
+    case "audio":
+      return { type: block.type, bytes: bytesOf(block.data), media_type: block.mimeType };
+    case "resource": {
+      const { resource } = block;
+      const source = { title: resource.uri, ...addressOf(resource.uri) };
+      if ("text" in resource) return { type: "text", text: resource.text, ...source };
+      const mediaType = resource.mimeType ?? "application/octet-stream";
+      const bytes = bytesOf(resource.blob);
+      const kind = /^(?:image|audio)(?=\/)/.exec(mediaType)?.[0] as "image" | "audio" | undefined;
+      return kind === undefined
+        ? {
+            type: "file",
+            bytes,
+            media_type: mediaType,
+            filename: filenameOf(resource.uri),
+            ...source,
+          }
+        : { type: kind, bytes, media_type: mediaType, ...source };
+    }
+    case "resource_link": {
+      const { uri, title, name, description } = block;
+      const about = description === undefined ? "" : `\n${description}`;
+      const text = `${title ?? name}: ${uri}${about}`;
+      return { type: "text", text, title: title ?? name, ...addressOf(uri) };
+    }
+    default:
+      // A kind of later protocols.
+      return { type: "text", text: JSON.stringify(block) };
+  }
+}
+
+function bytesOf(base64: string): Uint8Array {
+  return Buffer.from(base64, "base64");
+}
+
+/** Other addresses mean something to the server only. */
+function addressOf(uri: string): { url?: string } {
+  return /^https?:\/\//i.test(uri) ? { url: uri } : {};
+}
+
+function filenameOf(uri: string): string {
+  const path = uri.replace(/[?#].*$/s, "").replace(/\/+$/, "");
+  return path.slice(path.lastIndexOf("/") + 1) || "file";
+}
+
+function repeats(piece: Piece, same: string): boolean {
+  if (piece.type !== "text") return false;
+  try {
+    return JSON.stringify(JSON.parse(piece.text)) === same;
+  } catch {
+    return false;
+  }
+}
+
+function wordsOf(pieces: readonly Piece[], structured: unknown): string {
+  const words = pieces.flatMap((piece) => (piece.type === "text" ? [piece.text] : []));
+  if (words.length === 0 && structured !== undefined) return JSON.stringify(structured);
+  return words.join("\n").trim() || "the tool failed and did not say why";
+}

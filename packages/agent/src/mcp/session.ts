@@ -1,0 +1,265 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  Client,
+  ProtocolError,
+  SdkError,
+  SdkErrorCode,
+  SdkHttpError,
+  StreamableHTTPClientTransport,
+  type CallToolResult,
+  type ProgressCallback,
+  type Tool as ListedTool,
+  type Transport,
+} from "@modelcontextprotocol/client";
+import type { JsonObject } from "@deltawire/wire";
+import type { Redact } from "../redaction.ts";
+import type { McpServer } from "./connect.ts";
+import { McpError } from "./error.ts";
+import { stdioTransport, type StdioTransport } from "./stdio-transport.ts";
+
+export interface SessionListener {
+  onTools(tools: readonly ListedTool[]): void;
+  onWarning(message: string): void;
+}
+
+export interface CallOptions {
+  signal: AbortSignal;
+  onprogress: ProgressCallback;
+  /** Whether it does no harm if the call is done twice. */
+  again: boolean;
+}
+
+interface Connection {
+  client: Client;
+  transport: Transport & Partial<StdioTransport>;
+}
+
+const startMs = 30_000;
+/** Before each try of a call that finds no server. */
+const waitsMs = [0, 300, 1000];
+/** How often a call is made again that cannot have been done, or may be done twice. */
+const mostRepeats = 2;
+/** The library has a limit of its own; whoever runs the tool keeps the time. */
+const longestMs = 2 ** 31 - 1;
+/** What the end of a session may take. */
+const goodbyeMs = 500;
+const quotedLength = 1000;
+
+/** A server and the connection to it, which is made again when it has been lost. */
+export class McpSession {
+  readonly #server: McpServer;
+  readonly #redact: Redact;
+  readonly #listener: SessionListener;
+  #connecting: Promise<Connection> | undefined;
+  /** One that is being made. */
+  #unmade: Connection | undefined;
+  #connection: Connection | undefined;
+  #isClosed = false;
+  /** Every server of today takes the handshake of 2025; one that answers and refuses it may be of the next kind. */
+  #handshake: "legacy" | "auto" = "legacy";
+  instructions: string | undefined;
+
+  constructor(server: McpServer, redact: Redact, listener: SessionListener) {
+    this.#server = server;
+    this.#redact = redact;
+    this.#listener = listener;
+  }
+
+  async start(): Promise<void> {
+    await this.#connected();
+  }
+
+  async call(
+    tool: ListedTool,
+    input: JsonObject,
+    { signal, onprogress, again }: CallOptions,
+  ): Promise<CallToolResult> {
+    for (let tried = 0; ; tried += 1) {
+      const connection = await this.#reach(signal);
+      try {
+        return await connection.client.callTool(
+          { name: tool.name, arguments: input },
+          { signal, onprogress, timeout: longestMs, toolDefinition: tool },
+        );
+      } catch (error) {
+        if (signal.aborted) throw error;
+        if (error instanceof ProtocolError)
+          throw new McpError("mcp_refused", this.#redact(error.message));
+        const { ended } = connection.transport;
+        const unsent = neverArrived(error);
+        // Other calls may be under way: one that fails alone does not end them.
+        if (ended !== undefined || unsent || isGone(error)) await this.#drop(connection);
+        if (tried < mostRepeats && (unsent || (again && isNetworks(error)))) continue;
+        throw new McpError(
+          "mcp_ended",
+          `${this.#named} failed during the call, which may have been done or not: ${this.#why(error, connection)}`,
+        );
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const connections = [this.#connection, this.#unmade].filter((one) => one !== undefined);
+    await Promise.all(connections.map((one) => this.#drop(one)));
+  }
+
+  get #named(): string {
+    return `the MCP server "${this.#server.name}"`;
+  }
+
+  /** The connection, made anew if it is lost: a few times, for a server that is just starting. */
+  async #reach(signal: AbortSignal): Promise<Connection> {
+    let last: unknown;
+    for (const wait of waitsMs) {
+      if (wait > 0) await sleep(wait, undefined, { signal });
+      try {
+        return await unlessAborted(this.#connected(), signal);
+      } catch (error) {
+        if (signal.aborted || this.#isClosed) throw error;
+        last = error;
+      }
+    }
+    throw last;
+  }
+
+  #connected(): Promise<Connection> {
+    if (this.#isClosed)
+      return Promise.reject(new McpError("mcp_closed", `${this.#named} has been closed`));
+    const there = this.#connection;
+    if (there !== undefined && there.transport.ended === undefined) return Promise.resolve(there);
+    this.#connecting ??= this.#connect().finally(() => (this.#connecting = undefined));
+    return this.#connecting;
+  }
+
+  async #connect(): Promise<Connection> {
+    try {
+      return await this.#connectBy(this.#handshake);
+    } catch (error) {
+      if (!(error instanceof Refused) || this.#handshake === "auto" || this.#isClosed) throw error;
+      const connection = await this.#connectBy("auto");
+      this.#handshake = "auto";
+      return connection;
+    }
+  }
+
+  async #connectBy(mode: "legacy" | "auto"): Promise<Connection> {
+    const { startTimeoutMs: timeout = startMs, name } = this.#server;
+    const transport = this.#transport();
+    const client = new Client(
+      { name: "deltawire", version: "1" },
+      {
+        versionNegotiation: { mode },
+        listChanged: {
+          tools: {
+            debounceMs: 50,
+            onChanged: (error, tools) => {
+              if (tools) this.#listener.onTools(tools);
+              else if (error)
+                this.#listener.onWarning(
+                  `the tools of "${name}" have changed and cannot be read: ${error.message}`,
+                );
+            },
+          },
+        },
+      },
+    );
+    const connection: Connection = { client, transport };
+    Object.assign(client, {
+      onclose: () => {
+        if (this.#connection === connection) this.#connection = undefined;
+      },
+    });
+    this.#unmade = connection;
+    try {
+      await client.connect(transport, { timeout });
+      const { tools } = await client.listTools(undefined, { timeout });
+      this.instructions = client.getInstructions();
+      this.#listener.onTools(tools);
+    } catch (error) {
+      const message = `${this.#named} cannot be reached: ${this.#why(error, connection)}`;
+      const refuses = error instanceof ProtocolError || error instanceof SdkHttpError;
+      await this.#drop(connection);
+      throw refuses ? new Refused(message) : new McpError("mcp_unreachable", message);
+    } finally {
+      this.#unmade = undefined;
+    }
+    if (transport.ended !== undefined)
+      throw new McpError("mcp_unreachable", `${this.#named} has ended: ${transport.ended}`);
+    this.#connection = connection;
+    return connection;
+  }
+
+  #transport(): Transport & Partial<StdioTransport> {
+    const { command, args = [], env = {}, cwd, url = "", headers = {} } = this.#server;
+    if (command !== undefined) return stdioTransport({ command, args, env, cwd });
+    return new StreamableHTTPClientTransport(new URL(url), {
+      requestInit: { headers: { ...headers } },
+    });
+  }
+
+  async #drop({ client, transport }: Connection): Promise<void> {
+    if (this.#connection?.client === client) this.#connection = undefined;
+    const farewell =
+      transport instanceof StreamableHTTPClientTransport && this.#isClosed
+        ? Promise.race([transport.terminateSession(), sleep(goodbyeMs)])
+        : undefined;
+    await farewell?.catch(() => undefined);
+    await client.close().catch(() => undefined);
+    // A client that never got as far as a connection does not close it.
+    await transport.close().catch(() => undefined);
+  }
+
+  /** What is known of a failure, in a line or a few. */
+  #why(error: unknown, { transport }: Connection): string {
+    const { message } = error as Error;
+    const code = codeOf(error);
+    const how = transport.ended ?? (code === undefined ? message : `${message} (${code})`);
+    const said = transport.said?.trim() ?? "";
+    const quoted = said === "" ? "" : `; it said: ${said.slice(-quotedLength)}`;
+    return this.#redact(how + quoted);
+  }
+}
+
+class Refused extends McpError {
+  constructor(message: string) {
+    super("mcp_unreachable", message);
+  }
+}
+
+/** A session that the server has forgotten, or a server that no longer reads: nothing can have been done. */
+function neverArrived(error: unknown): boolean {
+  if (error instanceof SdkHttpError) return error.status === 404;
+  if ((error as { code?: string }).code === "EPIPE") return true;
+  return codeOf(error) === "ECONNREFUSED";
+}
+
+/** A connection that broke, most often one that was kept and that the server had closed. */
+function isNetworks(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === "ECONNRESET" || code === "UND_ERR_SOCKET";
+}
+
+/** Of the cause that `fetch` gives. */
+function codeOf(error: unknown): string | undefined {
+  return (error as { cause?: { code?: string } }).cause?.code;
+}
+
+function isGone(error: unknown): boolean {
+  if (!(error instanceof SdkError)) return false;
+  return error.code === SdkErrorCode.ConnectionClosed || error.code === SdkErrorCode.NotConnected;
+}
+
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  let leave: (() => void) | undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    leave = () => reject(signal.reason as Error);
+    signal.addEventListener("abort", leave, { once: true });
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    if (leave !== undefined) signal.removeEventListener("abort", leave);
+  }
+}

@@ -1,0 +1,56 @@
+import type { Tool as ListedTool } from "@modelcontextprotocol/client";
+import type { Effect } from "@deltawire/tasks";
+import type { JsonObject } from "@deltawire/wire";
+import { defineTool } from "../define-tool.ts";
+import type { CallPolicy, Tool } from "../tool.ts";
+import type { McpServer } from "./connect.ts";
+import { outputOf } from "./output.ts";
+import type { McpSession } from "./session.ts";
+
+const usualMs = 60_000;
+
+/** A tool of a server as one of ours. A TypeError where its schema is none of an object. */
+export function toolOf(
+  name: string,
+  listed: ListedTool,
+  { approval = {}, timeoutMs = usualMs }: McpServer,
+  session: McpSession,
+): Tool {
+  const { annotations = {} } = listed;
+  const { $schema: _, ...input } = listed.inputSchema as JsonObject; // some model servers refuse a $schema
+  const effect = effectOf(annotations);
+  const policy = typeof approval === "string" ? { call: approval } : approval;
+  return defineTool({
+    name,
+    description: listed.description ?? listed.title ?? annotations.title ?? listed.name,
+    input,
+    effect,
+    approval: { call: approvalOf(annotations), ...policy },
+    anyArguments: annotations.destructiveHint !== true,
+    timeout: timeoutMs,
+    async run(given, context) {
+      const result = await session.call(listed, given as JsonObject, {
+        signal: context.signal,
+        again: effect !== "once",
+        onprogress: ({ progress: done, total, message }) =>
+          context.progress(
+            message ?? (total === undefined ? `${done}` : `${done} of ${total}`),
+            total === undefined || !(total > 0) ? undefined : Math.min(1, done / total),
+          ),
+      });
+      return outputOf(result);
+    },
+  });
+}
+
+type Annotations = NonNullable<ListedTool["annotations"]>;
+
+function effectOf({ readOnlyHint, idempotentHint }: Annotations): Effect {
+  if (readOnlyHint === true) return "pure";
+  return idempotentHint === true ? "idempotent" : "once";
+}
+
+/** A server that does not say what its tool does is taken to say the worst, as the protocol has it. */
+function approvalOf({ readOnlyHint, destructiveHint }: Annotations): CallPolicy {
+  return readOnlyHint === true || destructiveHint === false ? "auto" : "ask once";
+}

@@ -1,0 +1,75 @@
+import type { ContentPart, LogEntry, LogRow, TaskEvent } from "@deltawire/tasks";
+import type { JsonObject } from "@deltawire/wire";
+
+/**
+ * The private parts of a log: what the provider and the model were told, by the thing that they belong to. The same
+ * whether it was written by this process or read back by another.
+ */
+export class Memory {
+  readonly #ofTask = new Map<string, JsonObject>();
+  readonly #ofItem = new Map<string, JsonObject>();
+  readonly #ofApproval = new Map<string, JsonObject>();
+  readonly #compactions = new Map<string, Compaction>();
+
+  note({ event, private: kept }: LogEntry): void {
+    if (kept === undefined) return;
+    switch (event.type) {
+      case "task.created":
+        this.#ofTask.set(event.task_id, kept);
+        break;
+      case "task.output_item.done":
+        this.#ofItem.set(event.item.id, kept);
+        break;
+      case "task.approval.requested":
+        this.#ofApproval.set(event.approval.approval_id, kept);
+        break;
+      case "task.context_compression.completed":
+        this.compact(event.task_id, kept as unknown as Compaction);
+        break;
+      default:
+    }
+  }
+
+  compact(taskId: string, compaction: Compaction): void {
+    this.#compactions.set(taskId, compaction);
+  }
+
+  /** What a task was asked. */
+  request(taskId: string): JsonObject {
+    return this.#ofTask.get(taskId) ?? {};
+  }
+
+  item(itemId: string): ItemMemory {
+    return this.#ofItem.get(itemId) ?? {};
+  }
+
+  approval(approvalId: string): JsonObject {
+    return this.#ofApproval.get(approvalId) ?? {};
+  }
+
+  compaction(taskId: string): Compaction | undefined {
+    return this.#compactions.get(taskId);
+  }
+}
+
+export interface ItemMemory {
+  /** The item as the model's server sent it: ids, signatures, encrypted reasoning. */
+  model_item?: JsonObject;
+  /** What the model sees of a result. */
+  content?: ContentPart[];
+  /** The groups that a result made citable. */
+  pool?: JsonObject;
+  /** Where the whole of a text is that was cut for the model. */
+  whole?: { hash: string; length: number };
+}
+
+/** Everything before an item, in the model's own words. */
+export interface Compaction {
+  summary: string;
+  from_index: number;
+}
+
+export function entryOf({ json, private: kept }: LogRow): LogEntry {
+  const event = JSON.parse(json) as TaskEvent;
+  return kept === undefined ? { event, json } : { event, json, private: JSON.parse(kept) };
+}

@@ -1,0 +1,309 @@
+import { createHash, randomBytes } from "node:crypto";
+import {
+  type ApprovalScope,
+  type BlobStore,
+  type ContentPart,
+  type Limits,
+  type LogEntry,
+  type Resolution,
+  type TaskLog,
+  type TaskTree,
+} from "@deltawire/tasks";
+import type { InputItem } from "@deltawire/wire";
+import type { Agent } from "./agent.ts";
+import { withBlobs } from "./blobs.ts";
+import { withoutOldReferences } from "./history.ts";
+import { Memory } from "./memory.ts";
+import type { Model } from "./model.ts";
+import { hasEnded } from "./end-task.ts";
+import { readTask } from "./read-task.ts";
+import { messageOf } from "./run-tool.ts";
+import { RuntimeError } from "./runtime-error.ts";
+import { toolsetOf } from "./toolset.ts";
+import { TreeRun, type Decided } from "./tree-run.ts";
+import type { Price } from "./usage.ts";
+
+/** What a task is asked to do. Plain JSON: it is kept with the task, so that another process can go on with it. */
+export interface TaskRequest {
+  agent?: string;
+  model?: string;
+  input: string | readonly ContentPart[];
+  /** What was said before, as items of the Responses wire. */
+  history?: readonly InputItem[];
+  instructions?: string;
+  tool_groups?: readonly string[];
+  session_id?: string;
+  limits?: Limits;
+  include?: readonly "content"[];
+}
+
+export type AgentRequest = Omit<TaskRequest, "input" | "history">;
+
+export interface RuntimeOptions {
+  log: TaskLog;
+  blobs: BlobStore;
+  /** Throws a RuntimeError where there is no such agent, model or group. */
+  agentFor: (request: AgentRequest) => Agent | Promise<Agent>;
+  /** For agents whose model is a name. */
+  model: (name: string) => Model;
+  price?: (model: string) => Price | undefined;
+  now?: () => number;
+  newId?: (prefix: string) => string;
+  onFailure?: (message: string, cause: unknown) => void;
+}
+
+export type Listener = (entries: readonly LogEntry[], state: TaskTree) => void;
+
+/** After the log could not be written, tasks are taken up again as soon as it can. */
+const againAfterMs = 5000;
+
+/** Runs tasks, and takes up those that another process has left. */
+export class Runtime {
+  readonly #options: Required<Omit<RuntimeOptions, "agentFor">> & Pick<RuntimeOptions, "agentFor">;
+  readonly #trees = new Map<string, { tree: TreeRun; ended: Promise<void> }>();
+  readonly #takingUp = new Map<string, Promise<TreeRun | undefined>>();
+  readonly #listeners = new Map<string, Set<Listener>>();
+  #again: NodeJS.Timeout | undefined;
+  #closed = false;
+
+  constructor(options: RuntimeOptions) {
+    this.#options = {
+      price: () => undefined,
+      now: Date.now,
+      newId: (prefix) => `${prefix}_${randomBytes(12).toString("hex")}`,
+      onFailure: () => undefined,
+      ...options,
+    };
+  }
+
+  /** The id of a root task, once it is kept that there is one; `id` is for whoever has promised it before. */
+  async start(request: TaskRequest, id = this.#options.newId("task")): Promise<string> {
+    if (this.#closed) throw new RuntimeError("closed", "the runtime is shutting down");
+    const { input, history = [], ...asked } = request;
+    const { blobs } = this.#options;
+    const agent = await this.#options.agentFor(asked);
+    // It throws where the agent cannot work: before there is a task.
+    toolsetOf(agent, asked.instructions);
+    const content = await partsOf(input, blobs);
+    const past = await withBlobs(withoutOldReferences(history), blobs);
+    if (this.#closed) throw new RuntimeError("closed", "the runtime is shutting down");
+    const tree = this.#tree(id, { memory: new Memory(), include: asked.include ?? [] });
+    const kept = { ...asked, content, history: past };
+    tree.create(agent, { ...agent.limits, ...asked.limits }, asked.session_id, kept);
+    this.#begin(tree, agent);
+    await tree.journal.settled();
+    return id;
+  }
+
+  /** Takes up what the log says is not finished; the ids of the root tasks. */
+  async recover(): Promise<string[]> {
+    const ids = (await this.#options.log.unfinished()).filter((id) => !this.#trees.has(id));
+    const taken: string[] = [];
+    for (const id of ids) {
+      try {
+        if ((await this.#takeUp(id)) !== undefined) taken.push(id);
+      } catch (error) {
+        this.#options.onFailure(`task ${id} cannot be taken up: ${messageOf(error)}`, error);
+        // What is not configured will not be in a moment; anything else may pass.
+        if (!(error instanceof RuntimeError)) this.#comeBack();
+      }
+    }
+    return taken;
+  }
+
+  /** The kept state of a task that runs here. */
+  live(rootTaskId: string): TaskTree | undefined {
+    return this.#trees.get(rootTaskId)?.tree.kept;
+  }
+
+  /** What a task has come to, whether it runs or has ended. */
+  async state(rootTaskId: string): Promise<TaskTree> {
+    return this.live(rootTaskId) ?? (await readTask(this.#options.log, rootTaskId)).state;
+  }
+
+  /** Tells of every batch of events that is kept from now on. The answer ends it. */
+  subscribe(rootTaskId: string, listener: Listener): () => void {
+    const listeners = this.#listeners.get(rootTaskId) ?? new Set();
+    this.#listeners.set(rootTaskId, listeners.add(listener));
+    return () => {
+      listeners.delete(listener);
+      if (listeners.size === 0 && this.#listeners.get(rootTaskId) === listeners)
+        this.#listeners.delete(rootTaskId);
+    };
+  }
+
+  async decide(
+    approvalId: string,
+    resolution: Omit<Resolution, "scope"> & { scope?: ApprovalScope },
+  ): Promise<Decided> {
+    const rootTaskId = await this.#options.log.rootOfApproval(approvalId);
+    if (rootTaskId === undefined) return { is: "unknown" };
+    const running = await this.#running(rootTaskId);
+    if (running instanceof RuntimeError) return { is: "invalid", message: running.message };
+    if (running !== undefined) return running.decide(approvalId, resolution);
+    const { state } = await readTask(this.#options.log, rootTaskId);
+    const approval = state.approvals.find(({ approval_id }) => approval_id === approvalId);
+    return approval === undefined ? { is: "unknown" } : { is: "late", approval };
+  }
+
+  /** Ends a task, or the task of a sub-agent alone. Answers when that is kept. */
+  async cancel(
+    taskId: string,
+    by: string,
+    reason?: string,
+  ): Promise<"canceled" | "ended" | "unknown"> {
+    const root = await this.#options.log.rootOf(taskId);
+    if (root === undefined) return "unknown";
+    const running = await this.#running(root);
+    if (!(running instanceof RuntimeError))
+      return running === undefined ? "ended" : running.cancel(taskId, by, reason);
+    return this.#endAlone(root, by, reason);
+  }
+
+  /** A user's word while the task runs: for the next round, or for when the agent has answered. */
+  async input(
+    taskId: string,
+    content: string | readonly ContentPart[],
+    delivery: "steer" | "queue",
+  ): Promise<"added" | "ended" | "unknown"> {
+    const root = await this.#options.log.rootOf(taskId);
+    if (root === undefined) return "unknown";
+    const parts = await partsOf(content, this.#options.blobs);
+    const running = await this.#running(root);
+    if (running instanceof RuntimeError) throw running;
+    return (await running?.addInput(taskId, parts, delivery)) === true ? "added" : "ended";
+  }
+
+  /** Stops everything and says nothing: what is in the log is gone on with by `recover`, here or elsewhere. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#again);
+    const running = [...this.#trees.values()];
+    for (const { tree } of running) tree.stop({ why: "left" });
+    await Promise.all(running.map(({ ended }) => ended));
+    await Promise.allSettled(running.map(({ tree }) => tree.journal.settled()));
+  }
+
+  #tree(
+    id: string,
+    from: { state?: TaskTree; memory: Memory; include: readonly "content"[] },
+  ): TreeRun {
+    const { log, blobs, model, price, now, newId, onFailure } = this.#options;
+    const sha256 = (what: string): string => createHash("sha256").update(what).digest("hex");
+    return new TreeRun(
+      {
+        log,
+        blobs,
+        model,
+        price,
+        now,
+        newId,
+        sha256,
+        onFailure,
+        onKept: (entries, state) => {
+          for (const listener of this.#listeners.get(id) ?? [])
+            this.#tell(listener, entries, state);
+        },
+        onLost: (error) => {
+          onFailure(
+            `task ${id} has stopped, its log cannot be written: ${messageOf(error)}`,
+            error,
+          );
+          this.#comeBack();
+        },
+      },
+      id,
+      from,
+    );
+  }
+
+  #begin(tree: TreeRun, agent: Agent): void {
+    const id = tree.rootTaskId;
+    const ended = tree
+      .run(agent)
+      .catch((error: unknown) => {
+        if (!tree.hasFailed) this.#options.onFailure(`task ${id} failed`, error);
+      })
+      .finally(() => {
+        this.#trees.delete(id);
+      });
+    this.#trees.set(id, { tree, ended });
+  }
+
+  #tell(listener: Listener, entries: readonly LogEntry[], state: TaskTree): void {
+    try {
+      listener(entries, state);
+    } catch (error) {
+      this.#options.onFailure(`a listener failed: ${messageOf(error)}`, error);
+    }
+  }
+
+  /** The run of a root task, taken up if it is not finished; an error where nobody can go on with it. */
+  async #running(id: string): Promise<TreeRun | RuntimeError | undefined> {
+    try {
+      return this.#trees.get(id)?.tree ?? (await this.#takeUp(id));
+    } catch (error) {
+      if (error instanceof RuntimeError && error.code !== "closed") return error;
+      throw error;
+    }
+  }
+
+  /** One at a time: a state that was read must still be that of the log when its run begins. */
+  #takeUp(id: string): Promise<TreeRun | undefined> {
+    const taking =
+      this.#takingUp.get(id) ??
+      this.#takeUpAlone(id).finally(() => {
+        this.#takingUp.delete(id);
+      });
+    this.#takingUp.set(id, taking);
+    return taking;
+  }
+
+  async #takeUpAlone(id: string): Promise<TreeRun | undefined> {
+    const { state, memory } = await readTask(this.#options.log, id);
+    const root = state.tasks[id];
+    if (root === undefined || hasEnded(root)) return undefined;
+    const { content: _content, history: _history, ...asked } = memory.request(id);
+    const request = asked as AgentRequest;
+    const agent = await this.#options.agentFor(request);
+    toolsetOf(agent, request.instructions);
+    if (this.#closed) throw new RuntimeError("closed", "the runtime is shutting down");
+    const tree = this.#tree(id, { state, memory, include: request.include ?? [] });
+    this.#begin(tree, agent);
+    return tree;
+  }
+
+  /** Nobody can go on with it, but it can be ended. */
+  async #endAlone(
+    id: string,
+    by: string,
+    reason: string | undefined,
+  ): Promise<"canceled" | "ended"> {
+    const busy = this.#takingUp.get(id);
+    if (busy !== undefined) return busy.then(() => "ended" as const);
+    const end = async (): Promise<"canceled" | "ended"> => {
+      const { state, memory } = await readTask(this.#options.log, id);
+      return this.#tree(id, { state, memory, include: [] }).cancel(id, by, reason);
+    };
+    const ending = end();
+    const done = ending.then(() => undefined);
+    this.#takingUp.set(id, done);
+    return ending.finally(() => this.#takingUp.delete(id));
+  }
+
+  #comeBack(): void {
+    if (this.#closed) return;
+    this.#again ??= setTimeout(() => {
+      this.#again = undefined;
+      this.recover().catch(() => this.#comeBack());
+    }, againAfterMs);
+  }
+}
+
+async function partsOf(
+  said: string | readonly ContentPart[],
+  blobs: BlobStore,
+): Promise<ContentPart[]> {
+  const parts = typeof said === "string" ? [{ type: "text", text: said }] : said;
+  return (await withBlobs(parts, blobs)) as ContentPart[];
+}

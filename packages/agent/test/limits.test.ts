@@ -1,0 +1,165 @@
+import { describe, expect, test } from "vitest";
+import type { AgentDefinition } from "../src/agent.ts";
+import { defineTool } from "../src/define-tool.ts";
+import {
+  decide,
+  ended,
+  question,
+  resultsIn,
+  scriptedAgent,
+  start,
+  until,
+  type Script,
+} from "./run-kit.ts";
+
+const step = defineTool({
+  name: "step",
+  description: "A step.",
+  effect: "pure",
+  run: () => "stepped",
+});
+
+/** Takes steps for as long as it may, then says what it is told to be the last. */
+const walks: Script = ({ tool_choice }) =>
+  tool_choice === "none" ? [{ text: "That is all." }] : [{ call: "step", args: {} }];
+
+const walker = (more: Partial<AgentDefinition>, script: Script = walks) =>
+  scriptedAgent(script, { tools: [step], ...more });
+
+describe("at a limit", () => {
+  test("of ten rounds, unless it is told otherwise, the last calls are not run and the model is asked once more without tools", async () => {
+    const { agent, model } = walker({});
+    const { view } = await ended(await start(agent));
+    expect(model.asked.map(({ tool_choice }) => tool_choice)).toEqual([
+      ...Array<string>(10).fill("auto"),
+      "none",
+    ]);
+    const outcomes = resultsIn(view.output).map(({ status }) => status);
+    expect(outcomes).toEqual([...Array<string>(9).fill("completed"), "incomplete"]);
+    expect(view.status).toBe("completed");
+    expect(view.output.at(-1)).toMatchObject({
+      type: "message",
+      block_list: [{ text: "That is all." }],
+    });
+  });
+
+  test("that a request names, the agent's own is not looked at", async () => {
+    const { agent, model } = walker({ limits: { rounds: 5 } });
+    await ended(await start(agent, { limits: { rounds: 2 } }));
+    expect(model.asked).toHaveLength(3);
+  });
+
+  test("of tokens it finishes", async () => {
+    const { agent, model } = walker({ limits: { tokens: 40 } });
+    const { view } = await ended(await start(agent));
+    expect(model.asked).toHaveLength(4);
+    expect(view.usage.total_tokens).toBe(60);
+  });
+
+  test("of cost it finishes, by the prices that it is given", async () => {
+    const { agent, model } = walker({ limits: { cost: 0.00005 } });
+    const price = (name: string) => (name === "main" ? { input: 1, output: 2 } : undefined);
+    const { view } = await ended(await start(agent, {}, { price }));
+    expect(model.asked).toHaveLength(4);
+    expect(view.usage.cost).toBeCloseTo(0.00008);
+  });
+
+  test("of cost nothing ends where nobody knows a price", async () => {
+    const { agent, model } = walker({ limits: { cost: 0.00005, rounds: 4 } });
+    await ended(await start(agent));
+    expect(model.asked).toHaveLength(5);
+  });
+
+  test("of seconds it expires, in the midst of a word, and the word is kept", async () => {
+    const { agent, model } = scriptedAgent(
+      [[{ text: ["I was ", "about"] }, { wait: new Promise(() => undefined) }]],
+      {
+        limits: { seconds: 0.05 },
+      },
+    );
+    const { view } = await ended(await start(agent));
+    expect(view.status).toBe("expired");
+    expect(view.output).toMatchObject([
+      { type: "message", status: "incomplete", block_list: [{ text: "I was about" }] },
+    ]);
+    expect(model.open).toBe(0);
+  });
+
+  test("of seconds it expires while a person is asked", async () => {
+    const asks = defineTool({
+      name: "step",
+      description: "A step.",
+      approval: "ask always",
+      run: () => "stepped",
+    });
+    const { agent } = scriptedAgent([[{ call: "step", args: {} }]], {
+      tools: [asks],
+      limits: { seconds: 0.05 },
+    });
+    const { view } = await ended(await start(agent));
+    expect(view.status).toBe("expired");
+    expect(view.approvals[0]?.status).toBe("expired");
+  });
+
+  test("a model that calls a tool though it has none any more is not asked again", async () => {
+    const { agent, model } = walker({ limits: { rounds: 1 } }, () => [{ call: "step", args: {} }]);
+    const { view } = await ended(await start(agent));
+    expect(model.asked).toHaveLength(2);
+    expect(resultsIn(view.output).map(({ status }) => status)).toEqual([
+      "incomplete",
+      "incomplete",
+    ]);
+    expect(view.status).toBe("completed");
+  });
+});
+
+describe("an agent that asks at a limit", () => {
+  test("goes on for as much again when the user approves, and asks again then", async () => {
+    const { agent, model } = walker({ limits: { rounds: 2 }, atLimit: "ask" });
+    const started = await start(agent);
+    expect(await question(started)).toMatchObject({
+      kind: "limit",
+      choices: ["approve", "deny", "abort"],
+    });
+    await until(started, ({ tasks }) => tasks[started.id]?.status === "input_required");
+    await decide(started, {});
+    await decide(started, {});
+    await decide(started, { decision: "deny" });
+    const { view } = await ended(started);
+    expect(view.status).toBe("completed");
+    expect(model.asked).toHaveLength(7);
+    const outcomes = resultsIn(view.output).map(({ status }) => status);
+    expect(outcomes).toEqual([...Array<string>(5).fill("completed"), "incomplete"]);
+  });
+
+  test("finishes when the user does not answer in time", async () => {
+    const { agent, model } = walker({
+      limits: { rounds: 1 },
+      atLimit: "ask",
+      approvalSeconds: 0.02,
+    });
+    const { view } = await ended(await start(agent));
+    expect(view.status).toBe("completed");
+    expect(model.asked).toHaveLength(2);
+  });
+
+  test("ends when the user aborts", async () => {
+    const { agent } = walker({ limits: { rounds: 1 }, atLimit: "ask" });
+    const started = await start(agent);
+    await decide(started, { decision: "abort" });
+    expect((await ended(started)).view.status).toBe("canceled");
+  });
+
+  test("asks also where the limit is reached by what a helper used", async () => {
+    const { agent: anna } = scriptedAgent([[{ text: "Here." }]], { name: "anna" });
+    const { agent, model } = scriptedAgent(
+      [[{ call: "ask_for_help", args: { name: "anna", prompt: "Help." } }], [{ text: "Thanks." }]],
+      { agents: [anna], limits: { tokens: 20 }, atLimit: "ask" },
+    );
+    const started = await start(agent);
+    expect(await question(started)).toMatchObject({ kind: "limit" });
+    await decide(started, {});
+    await ended(started);
+    expect(model.asked[1]?.tool_choice).toBe("auto");
+  });
+});

@@ -1,0 +1,202 @@
+import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import {
+  createMcpHandler,
+  McpServer,
+  WebStandardStreamableHTTPServerTransport,
+} from "@modelcontextprotocol/server";
+import { serveStdio, StdioServerTransport } from "@modelcontextprotocol/server/stdio";
+import { z } from "zod";
+
+/*
+ * A real server of tools, for the tests: on standard input and output where it is run as a program, and over HTTP.
+ */
+
+export const png = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+  "base64",
+);
+
+const longName = `a-tool-with-${"very-".repeat(12)}long-name`;
+
+/** Calls of `slow` that were cancelled, in whatever session. */
+let cancelled = 0;
+
+export function toolServer(): McpServer {
+  const server = new McpServer(
+    { name: "test-tools", version: "1.0.0" },
+    { instructions: "Add before you look.", capabilities: { tools: { listChanged: true } } },
+  );
+  const text = (words: string) => ({ content: [{ type: "text" as const, text: words }] });
+
+  server.registerTool(
+    "add",
+    {
+      description: "Adds two numbers",
+      inputSchema: z.object({ a: z.number(), b: z.number() }),
+      outputSchema: z.object({ sum: z.number() }),
+      annotations: { readOnlyHint: true },
+    },
+    ({ a, b }) => ({
+      content: [{ type: "text", text: JSON.stringify({ sum: a + b }, undefined, 2) }],
+      structuredContent: { sum: a + b },
+    }),
+  );
+  server.registerTool("media", { annotations: { idempotentHint: true } }, () => ({
+    content: [
+      { type: "text", text: "a picture and a sound" },
+      { type: "image", data: png.toString("base64"), mimeType: "image/png" },
+      { type: "audio", data: Buffer.from("beep").toString("base64"), mimeType: "audio/wav" },
+    ],
+  }));
+  server.registerTool("documents", { annotations: { destructiveHint: false } }, () => ({
+    content: [
+      {
+        type: "resource",
+        resource: { uri: "https://example.com/a.txt", mimeType: "text/plain", text: "the text" },
+      },
+      {
+        type: "resource",
+        resource: {
+          uri: "file:///srv/report.pdf?page=2",
+          mimeType: "application/pdf",
+          blob: Buffer.from("%PDF").toString("base64"),
+        },
+      },
+      {
+        type: "resource_link",
+        uri: "https://example.com/more",
+        name: "more",
+        title: "More of it",
+        description: "Where it goes on",
+      },
+    ],
+  }));
+  server.registerTool("nothing", {}, () => ({ content: [] }));
+  server.registerTool("fail", { annotations: { destructiveHint: true } }, () => ({
+    isError: true,
+    content: [
+      { type: "text", text: "the disk is full" },
+      { type: "text", text: "free some space" },
+    ],
+  }));
+  server.registerTool(
+    "slow",
+    { inputSchema: z.object({ ms: z.number() }) },
+    async ({ ms }, context) => {
+      const { signal, _meta, notify } = context.mcpReq;
+      const progressToken = _meta?.progressToken;
+      const steps = 4;
+      for (let step = 1; step <= steps; step += 1) {
+        if (progressToken !== undefined)
+          await notify({
+            method: "notifications/progress",
+            params: { progressToken, progress: step, total: steps, message: `step ${step}` },
+          });
+        await new Promise((resolve) => setTimeout(resolve, ms / steps));
+        if (!signal.aborted) continue;
+        cancelled += 1;
+        return text("cancelled");
+      }
+      return text("done");
+    },
+  );
+  server.registerTool("cancelled", {}, () => text(`${cancelled}`));
+  server.registerTool("crash", {}, () => {
+    process.stderr.write(`out of memory with ${process.env["TOOL_KEY"] ?? "no key"}\n`);
+    setTimeout(() => process.exit(3), 10);
+    return new Promise<never>(() => undefined);
+  });
+  server.registerTool("environment", {}, () => text(JSON.stringify(process.env)));
+  server.registerTool("processes", {}, () => {
+    const child = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], {
+      stdio: "ignore",
+    });
+    return text(JSON.stringify([process.pid, child.pid]));
+  });
+  server.registerTool("grow", {}, () => {
+    server.registerTool("grown", { description: "New" }, () => text("I am new"));
+    return text("grown");
+  });
+  server.registerTool("odd.name", {}, () => text("with a dot"));
+  server.registerTool("odd_name", {}, () => text("with a line"));
+  server.registerTool(longName, {}, () => text("long"));
+  return server;
+}
+
+export interface HttpServer {
+  url: string;
+  headers: IncomingMessage["headers"][];
+  /** Forgets all sessions, as a server does that was started again. */
+  forget(): void;
+  close(): Promise<void>;
+}
+
+/** `legacy` has sessions, as servers of 2025 do; `modern` has none, and takes nothing older. */
+export async function httpToolServer(era: "legacy" | "modern", port = 0): Promise<HttpServer> {
+  const sessions = new Map<string, WebStandardStreamableHTTPServerTransport>();
+  const modern = createMcpHandler(() => toolServer(), { legacy: "reject" });
+  const headers: IncomingMessage["headers"][] = [];
+  const withSession = async (request: Request): Promise<Response> => {
+    const id = request.headers.get("mcp-session-id");
+    if (id !== null) {
+      const known = sessions.get(id);
+      return known?.handleRequest(request) ?? new Response("no such session", { status: 404 });
+    }
+    const transport = new WebStandardStreamableHTTPServerTransport({
+      sessionIdGenerator: () => randomUUID(),
+      onsessioninitialized: (made) => void sessions.set(made, transport),
+    });
+    await toolServer().connect(transport);
+    return transport.handleRequest(request);
+  };
+  const answer = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
+    headers.push(incoming.headers);
+    const request = requestOf(incoming, outgoing);
+    const response = await (era === "modern" ? modern.fetch(request) : withSession(request));
+    outgoing.writeHead(response.status, Object.fromEntries(response.headers));
+    outgoing.flushHeaders();
+    if (response.body === null) outgoing.end();
+    else await pipeline(Readable.fromWeb(response.body), outgoing).catch(() => undefined);
+  };
+  const server = createServer((incoming, outgoing) => void answer(incoming, outgoing));
+  server.listen(port, "127.0.0.1");
+  await once(server, "listening");
+  const { port: given } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${given}/mcp`,
+    headers,
+    forget: () => sessions.clear(),
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+function requestOf(incoming: IncomingMessage, outgoing: ServerResponse): Request {
+  const left = new AbortController();
+  outgoing.on("close", () => left.abort());
+  const { method = "GET", url = "/" } = incoming;
+  const hasBody = method === "POST";
+  return new Request(`http://127.0.0.1${url}`, {
+    method,
+    headers: incoming.headers as Record<string, string>,
+    signal: left.signal,
+    ...(hasBody ? { body: Readable.toWeb(incoming) as ReadableStream, duplex: "half" } : {}),
+  });
+}
+
+if (import.meta.main) {
+  if (process.argv.includes("modern")) serveStdio(() => toolServer(), { legacy: "reject" });
+  else if (process.argv.includes("dies")) {
+    process.stderr.write("no licence\n");
+    process.exitCode = 7;
+  } else await toolServer().connect(new StdioServerTransport());
+}

@@ -1,0 +1,101 @@
+import { once } from "node:events";
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from "node:http";
+import type { AddressInfo } from "node:net";
+import type { JsonObject } from "@deltawire/wire";
+
+/** A request as the server got it. */
+export interface Asked {
+  path: string;
+  headers: IncomingHttpHeaders;
+  body: JsonObject;
+  /** Resolves when its connection has closed. */
+  closed: Promise<void>;
+}
+
+export interface ModelServer {
+  /** `http://127.0.0.1:PORT/v1` */
+  url: string;
+  asked: Asked[];
+  /** Connections that were ever made. */
+  connections: () => number;
+  close: () => Promise<void>;
+}
+
+/** A server on loopback that does what a test says. */
+export async function modelServer(
+  script: (asked: Asked, response: ServerResponse) => void | Promise<void>,
+): Promise<ModelServer> {
+  const asked: Asked[] = [];
+  let connections = 0;
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const closed = new Promise<void>((resolve) => response.on("close", resolve));
+    let text = "";
+    for await (const piece of request) text += String(piece);
+    const { url: path = "", headers } = request;
+    const one = { path, headers, body: JSON.parse(text) as JsonObject, closed };
+    asked.push(one);
+    await script(one, response);
+  };
+  const server = createServer((request, response) => void answer(request, response));
+  server.on("connection", () => (connections += 1));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}/v1`,
+    asked,
+    connections: () => connections,
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+export function beginStream(response: ServerResponse): void {
+  response.writeHead(200, { "content-type": "text/event-stream" });
+}
+
+export function event(data: unknown): string {
+  return `data: ${typeof data === "string" ? data : JSON.stringify(data)}\n\n`;
+}
+
+/** A chunk of a Chat stream. */
+export function chunk(delta: JsonObject, finish: string | null = null): JsonObject {
+  return {
+    id: "chatcmpl-1",
+    object: "chat.completion.chunk",
+    created: 1,
+    model: "some-model",
+    choices: [{ index: 0, delta, finish_reason: finish }],
+  };
+}
+
+export function refuse(
+  response: ServerResponse,
+  status: number,
+  error: unknown,
+  headers: Record<string, string> = {},
+): void {
+  response.writeHead(status, { "content-type": "application/json", ...headers });
+  response.end(JSON.stringify({ error }));
+}
+
+/** Sends a text in pieces of a few bytes, each in a packet of its own, as far as the network lets it. */
+export async function inPieces(
+  response: ServerResponse,
+  text: string,
+  size: number,
+): Promise<void> {
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length; at += size) {
+    response.write(bytes.subarray(at, at + size));
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}

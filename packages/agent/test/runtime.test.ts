@@ -1,0 +1,116 @@
+import { validateLog, type TaskEvent, type TaskView } from "@deltawire/tasks";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { defineAgent } from "../src/agent.ts";
+import { defineTool } from "../src/define-tool.ts";
+import { runTask } from "../src/run-task.ts";
+import { scriptedModel, type Saying } from "./scripted-model.ts";
+
+const weather = defineTool({
+  name: "get_weather",
+  description: "The weather of a place.",
+  input: z.object({ location: z.string() }),
+  effect: "pure",
+  run: ({ location }) => ({
+    message_content: [{ type: "text", text: `15C in ${location}`, id: "w" }],
+    block_list: [{ type: "text", text: `15C in ${location}`, id: "w" }],
+  }),
+});
+
+async function finished(
+  script: Parameters<typeof scriptedModel>[0],
+  more: Partial<Parameters<typeof defineAgent>[0]> = {},
+): Promise<{ view: TaskView; events: TaskEvent[]; model: ReturnType<typeof scriptedModel> }> {
+  const model = scriptedModel(script);
+  const agent = defineAgent({
+    name: "main",
+    instructions: "Help.",
+    model,
+    tools: [weather],
+    ...more,
+  });
+  const task = await runTask(agent, "What is the weather in Paris?");
+  const events: TaskEvent[] = [];
+  for await (const event of task) events.push(event);
+  const view = await task.result;
+  expect(validateLog(events, { complete: true })).toBeUndefined();
+  return { view, events, model };
+}
+
+describe("an agent", () => {
+  test("calls a tool, gets its result and answers with a citation", async () => {
+    const { view, model } = await finished([
+      [{ reasoning: "Thinking." }, { call: "get_weather", args: { location: "Paris" } }],
+      [{ text: ["It is 15C", ".[^", "1]"] }],
+    ]);
+    expect(view.status).toBe("completed");
+    expect(view.output.map(({ type }) => type)).toEqual([
+      "reasoning",
+      "tool_call",
+      "tool_result",
+      "message",
+    ]);
+    expect(view.output[3]).toMatchObject({
+      block_list: [
+        {
+          text: "It is 15C.[^1]",
+          annotations: [{ reference_id: 1, start_index: 10, end_index: 14 }],
+        },
+      ],
+    });
+    expect(model.asked[1]?.input).toMatchObject([
+      { role: "user" },
+      { type: "reasoning" },
+      { type: "function_call", name: "get_weather", call_id: "provider_call_0" },
+      { type: "function_call_output", call_id: "provider_call_0" },
+    ]);
+  });
+
+  test("goes on though the provider says stop with a call, repeats ids and sends an unknown tool or half JSON", async () => {
+    const rounds: Saying[][] = [
+      [{ call: "get_weather", args: { location: "A" }, id: "same_id_1" }, { finish: "stop" }],
+      [{ call: "get_weather", args: { location: "B" }, id: "same_id_1" }, { finish: "stop" }],
+      [{ call: "nonsense", args: {} }],
+      [{ call: "get_weather", args: {}, raw: '{"location": "C' }],
+      [{ call: "get_weather", args: { place: 1 } }],
+      [{ text: "Enough.[^9]" }],
+    ];
+    const { view } = await finished(rounds);
+    expect(view.status).toBe("completed");
+    const results = view.output.filter((item) => item.type === "tool_result");
+    expect(results.map(({ status }) => status)).toEqual([
+      "completed",
+      "completed",
+      "failed",
+      "incomplete",
+      "failed",
+    ]);
+    const calls = view.output.flatMap((item) => (item.type === "tool_call" ? [item.call_id] : []));
+    expect(new Set(calls).size).toBe(calls.length);
+    expect(view.output.at(-1)).toMatchObject({
+      block_list: [{ annotations: [{ type: "unresolved_reference" }] }],
+    });
+  });
+
+  test("stops at its rounds: open calls are answered, and the model is asked once more without tools", async () => {
+    const { view, model } = await finished(
+      (_request, round) =>
+        round < 3 ? [{ call: "get_weather", args: { location: "X" } }] : [{ text: "That is all." }],
+      { limits: { rounds: 3 } },
+    );
+    expect(model.asked).toHaveLength(4);
+    expect(model.asked[3]?.tool_choice).toBe("none");
+    const results = view.output.filter((item) => item.type === "tool_result");
+    expect(results.map(({ status }) => status)).toEqual(["completed", "completed", "incomplete"]);
+    expect(view.status).toBe("completed");
+  });
+
+  test("takes back what a broken stream said and asks again", async () => {
+    const { view, events } = await finished([
+      [{ text: ["It is ", "su"] }, { cut: true }],
+      [{ text: "It is sunny." }],
+    ]);
+    expect(view.output).toHaveLength(1);
+    expect(events.some(({ type }) => type === "task.output_item.retracted")).toBe(true);
+  });
+});

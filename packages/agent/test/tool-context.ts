@@ -1,0 +1,38 @@
+import type { Tool, ToolContext, ToolGroup } from "../src/tool.ts";
+
+/** What a tool gets when it runs, with what it tells kept in `told`. */
+export function toolContext(
+  more: Partial<ToolContext> = {},
+): ToolContext & { readonly told: string[] } {
+  const told: string[] = [];
+  return {
+    signal: new AbortController().signal,
+    taskId: "task_1",
+    callId: "call_1",
+    idempotencyKey: "key_1",
+    attempt: 1,
+    blobs: { put: async () => "", get: async () => undefined },
+    progress: (message) => void told.push(message),
+    told,
+    ...more,
+  };
+}
+
+export function toolOf(group: ToolGroup, name: string): Tool {
+  const tool = group.tools.find((one) => one.name === name);
+  if (tool === undefined) throw new Error(`${group.name} has no ${name}`);
+  return tool;
+}
+
+/** Checks the input as the runtime does, and runs the tool. */
+export async function runTool(
+  group: ToolGroup,
+  name: string,
+  input: unknown,
+  context: ToolContext = toolContext(),
+): Promise<unknown> {
+  const tool = toolOf(group, name);
+  const checked = await tool.check(input);
+  if (!checked.ok) throw new Error(`bad input: ${checked.problems.join("; ")}`);
+  return tool.run(checked.value, context);
+}

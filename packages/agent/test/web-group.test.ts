@@ -1,0 +1,472 @@
+import { createServer, type RequestListener, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
+import fc from "fast-check";
+import { afterEach, describe, expect, test } from "vitest";
+import { isPublicAddress } from "../src/groups/public-address.ts";
+import { readableHtml } from "../src/groups/readable-html.ts";
+import { webGroup, type WebOptions } from "../src/groups/web.ts";
+import { runTool, toolContext, toolOf } from "./tool-context.ts";
+
+const servers: Server[] = [];
+
+afterEach(async () => {
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
+});
+
+/** The `127.0.0.1:port` of a real server. */
+async function serve(listener: RequestListener): Promise<string> {
+  const server = createServer(listener);
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const fetchPage = (
+  url: string,
+  options: WebOptions = {},
+  context = toolContext(),
+): Promise<unknown> => runTool(webGroup(options), "fetch_page", { url }, context);
+
+async function textOf(
+  contentType: string,
+  body: string | Uint8Array,
+  options: WebOptions = {},
+): Promise<string> {
+  const host = await serve((_, response) => {
+    response.setHeader("content-type", contentType);
+    response.end(body);
+  });
+  const output = await fetchPage(`http://${host}/`, { allowPrivate: true, ...options });
+  return (output as { block_list: { text: string }[] }).block_list[0]?.text ?? "";
+}
+
+test("fetching is pure and asks nobody, unless it is told to", () => {
+  expect(toolOf(webGroup(), "fetch_page")).toMatchObject({
+    effect: "pure",
+    approval: { call: "auto" },
+  });
+  expect(toolOf(webGroup({ approval: "ask once" }), "fetch_page").approval.call).toBe("ask once");
+});
+
+describe("what comes back", () => {
+  test("a page is one group that can be cited, with its title and its address", async () => {
+    const host = await serve((request, response) => {
+      expect(request.url).toBe("/a?b=1");
+      response.setHeader("content-type", "text/html; charset=utf-8");
+      response.end("<title>On &amp; on</title><h1>Hello</h1><p>W\u00f6rld");
+    });
+    const url = `http://${host}/a?b=1`;
+    const text = "# Hello\n\nW\u00f6rld";
+    expect(await fetchPage(`${url}#part`, { allowPrivate: [host] })).toEqual({
+      message_content: [
+        { type: "text", text: `On & on\n${url}#part`, id: `${url}#part` },
+        { type: "text", text, id: `${url}#part` },
+      ],
+      block_list: [{ type: "text", text, id: `${url}#part`, title: "On & on", url: `${url}#part` }],
+    });
+  });
+
+  test("JSON and text come as they are, a picture as one", async () => {
+    expect(await textOf("application/json", '{"a": [1]}')).toBe('{"a": [1]}');
+    expect(await textOf("application/problem+json; charset=utf-8", "{}")).toBe("{}");
+    expect(await textOf("text/plain", "<b>x</b>")).toBe("<b>x</b>");
+    const png = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ", "base64");
+    const host = await serve((_, response) => {
+      response.setHeader("content-type", "image/png");
+      response.end(png);
+    });
+    expect(await fetchPage(`http://${host}/x.png`, { allowPrivate: true })).toMatchObject({
+      message_content: [{ type: "image", bytes: png, media_type: "image/png" }],
+      block_list: [{ type: "image", bytes: png, media_type: "image/png" }],
+    });
+  });
+
+  test("text is read in the encoding that the server or the page names", async () => {
+    const latin = Buffer.from("<p>caf\u00e9</p>", "latin1");
+    expect(await textOf("text/html; charset=ISO-8859-1", latin)).toBe("caf\u00e9");
+    const page = Buffer.from('<meta charset="windows-1252"><p>caf\u00e9</p>', "latin1");
+    expect(await textOf("text/html", page)).toBe("caf\u00e9");
+    expect(await textOf("text/plain; charset=klingon", "caf\u00e9")).toBe("caf\u00e9");
+  });
+
+  test.each([
+    ["gzip", gzipSync],
+    ["deflate", deflateSync],
+    ["br", brotliCompressSync],
+  ])("a body packed by %s is unpacked", async (encoding, pack) => {
+    const host = await serve((_, response) => {
+      response.setHeader("content-type", "text/plain");
+      response.setHeader("content-encoding", encoding);
+      response.end(pack("unpacked"));
+    });
+    expect(await fetchPage(`http://${host}/`, { allowPrivate: true })).toMatchObject({
+      block_list: [{ text: "unpacked" }],
+    });
+  });
+
+  test("what cannot be shown is named", async () => {
+    await expect(textOf("application/pdf", "%PDF")).rejects.toThrow("application/pdf cannot be");
+    await expect(textOf("text/plain", "a\0b")).rejects.toThrow("cannot be shown as text");
+  });
+
+  test("an answer that is no page is an error with what the server said", async () => {
+    const host = await serve((_, response) => {
+      response.statusCode = 404;
+      response.setHeader("content-type", "text/html");
+      response.end("<p>No such page");
+    });
+    await expect(fetchPage(`http://${host}/`, { allowPrivate: true })).rejects.toThrow(
+      `${host} answered 404 Not Found\nNo such page`,
+    );
+  });
+
+  test("redirects are followed, but not for ever", async () => {
+    const host = await serve((request, response) => {
+      const step = Number(request.url?.slice(1));
+      if (step !== 3)
+        response.writeHead(302, { location: step > 9 ? `/${step + 1}` : `${step + 1}` });
+      response.end("there");
+    });
+    expect(await fetchPage(`http://${host}/1`, { allowPrivate: true })).toMatchObject({
+      block_list: [{ text: "there", url: `http://${host}/3` }],
+    });
+    await expect(fetchPage(`http://${host}/10`, { allowPrivate: true })).rejects.toThrow(
+      "more than 5 redirects",
+    );
+  });
+});
+
+describe("limits", () => {
+  test("a text is cut at the limit, and no more of it is read", async () => {
+    let sent = 0;
+    const host = await serve((_, response) => {
+      response.setHeader("content-type", "text/plain");
+      const more = (): void => {
+        while (!response.destroyed && sent < 500e6) {
+          sent += 65_536;
+          if (!response.write("x".repeat(65_536))) return void response.once("drain", more);
+        }
+      };
+      more();
+    });
+    const output = await fetchPage(`http://${host}/`, { allowPrivate: true, maxBytes: 100_000 });
+    const text = (output as { block_list: { text: string }[] }).block_list[0]?.text ?? "";
+    expect(text).toBe(`${"x".repeat(100_000)}\n\n(only the first 100000 bytes)`);
+    expect(sent).toBeLessThan(50e6);
+  });
+
+  test("a small body that unpacks to a huge one is cut too", async () => {
+    const bomb = gzipSync(Buffer.alloc(200e6, "y"), { level: 9 });
+    const host = await serve((_, response) => {
+      response.setHeader("content-type", "text/plain");
+      response.setHeader("content-encoding", "gzip");
+      response.end(bomb);
+    });
+    const before = process.memoryUsage().rss;
+    const output = await fetchPage(`http://${host}/`, { allowPrivate: true, maxBytes: 1_000 });
+    expect(JSON.stringify(output)).toContain("only the first 1000 bytes");
+    expect(process.memoryUsage().rss - before).toBeLessThan(100e6);
+  });
+
+  test("a picture above the limit is refused, for half of one is none", async () => {
+    const host = await serve((_, response) => {
+      response.setHeader("content-type", "image/gif");
+      response.end(`GIF89a${"x".repeat(2_000)}`);
+    });
+    await expect(
+      fetchPage(`http://${host}/`, { allowPrivate: true, maxBytes: 1_000 }),
+    ).rejects.toThrow("more than 1000 bytes");
+  });
+
+  test.each<[string, RequestListener]>([
+    ["never answers", () => {}],
+    [
+      "sends a byte now and then",
+      (_, response) => {
+        response.setHeader("content-type", "text/plain");
+        const timer = setInterval(() => response.write("x"), 30);
+        response.once("close", () => clearInterval(timer));
+      },
+    ],
+  ])("a server that %s is waited for no longer than the limit", async (_, listener) => {
+    const host = await serve(listener);
+    const started = performance.now();
+    await expect(
+      fetchPage(`http://${host}/`, { allowPrivate: true, timeoutMs: 300 }),
+    ).rejects.toThrow("no whole answer within 0.3 s");
+    expect(performance.now() - started).toBeLessThan(1_500);
+  });
+
+  test("a cancel closes the connection", async () => {
+    const abort = new AbortController();
+    let closed: Promise<unknown> = Promise.resolve();
+    const host = await serve((request) => {
+      closed = new Promise((resolve) => request.socket.once("close", resolve));
+      abort.abort(new Error("cancelled"));
+    });
+    const context = toolContext({ signal: abort.signal });
+    await expect(fetchPage(`http://${host}/`, { allowPrivate: true }, context)).rejects.toThrow(
+      "cancelled",
+    );
+    await closed;
+  });
+
+  test("a server that hangs up in the middle is an error and not half a page", async () => {
+    const host = await serve((_, response) => {
+      response.writeHead(200, { "content-type": "text/plain", "content-length": "100" });
+      response.write("half");
+      setTimeout(() => response.destroy(), 20);
+    });
+    await expect(fetchPage(`http://${host}/`, { allowPrivate: true })).rejects.toThrow(
+      "the answer broke off",
+    );
+  });
+});
+
+describe("only the open internet", () => {
+  test.each([
+    "file:///etc/passwd",
+    "ftp://example.com/",
+    "data:text/plain,x",
+    "gopher://x/",
+    "javascript:1",
+  ])("%s is not fetched", async (url) => {
+    await expect(fetchPage(url)).rejects.toThrow("only http and https can be fetched");
+  });
+
+  test("what is no URL, or has a password, is refused", async () => {
+    await expect(fetchPage("example.com")).rejects.toThrow("is no URL");
+    await expect(fetchPage("http://")).rejects.toThrow("is no URL");
+    await expect(fetchPage("http://me:secret@example.com/")).rejects.toThrow("password");
+  });
+
+  test.each([
+    "127.0.0.1",
+    "127.1",
+    "2130706433",
+    "0x7f000001",
+    "0177.0.0.1",
+    "017700000001",
+    "0",
+    "0.0.0.0",
+    "10.1.2.3",
+    "172.16.0.1",
+    "172.31.255.255",
+    "192.168.1.1",
+    "169.254.169.254",
+    "0xa9fea9fe",
+    "100.100.100.200",
+    "168.63.129.16",
+    "224.0.0.1",
+    "255.255.255.255",
+    "[::1]",
+    "[::]",
+    "[::ffff:127.0.0.1]",
+    "[::ffff:7f00:1]",
+    "[0:0:0:0:0:ffff:a9fe:a9fe]",
+    "[::127.0.0.1]",
+    "[64:ff9b::10.0.0.1]",
+    "[2002:7f00:1::]",
+    "[2001:0:7f00:1::]",
+    "[fe80::1]",
+    "[fc00::1]",
+    "[fd00:ec2::254]",
+    "[ff02::1]",
+    "\uff11\uff12\uff17.0.0.1",
+    "127\u30020\u30020\u30021",
+    "127.0.0.1.",
+  ])("http://%s/ is refused before anything is connected to", async (host) => {
+    const resolve = (): never => {
+      throw new Error("looked up");
+    };
+    await expect(fetchPage(`http://${host}/`, { resolve })).rejects.toThrow(
+      "is not on the open internet",
+    );
+  });
+
+  test.each(["1.1.1.1", "172.32.0.1", "192.167.255.255", "100.128.0.1", "223.255.255.255"])(
+    "%s is public",
+    (address) => {
+      expect(isPublicAddress(address)).toBe(true);
+      expect(isPublicAddress(`::ffff:${address}`)).toBe(true);
+      expect(isPublicAddress(`64:ff9b::${address}`)).toBe(true);
+    },
+  );
+
+  test("addresses of the open IPv6 internet are public", () => {
+    for (const address of ["2606:4700::1111", "2001:4860:4860::8888", "2a00::1"])
+      expect(isPublicAddress(address)).toBe(true);
+    for (const address of ["2001:db8::1", "3fff::1", "fe80::1%eth0", "4000::1", "x", ""])
+      expect(isPublicAddress(address)).toBe(false);
+  });
+
+  test("no way of writing an IPv4 address changes whether it is public", () => {
+    const byte = fc.oneof(fc.constantFrom(0, 10, 127, 169, 172, 192, 254), fc.nat(255));
+    fc.assert(
+      fc.property(fc.tuple(byte, byte, byte, byte), (bytes) => {
+        const address = bytes.join(".");
+        const number = bytes.reduce((sum, part) => sum * 256 + part, 0);
+        const forms = [`${number}`, `0x${number.toString(16)}`, `0${number.toString(8)}`];
+        for (const form of forms) {
+          const { hostname } = new URL(`http://${form}/`);
+          expect(isPublicAddress(hostname)).toBe(isPublicAddress(address));
+        }
+        expect(isPublicAddress(`::ffff:${address}`)).toBe(isPublicAddress(address));
+      }),
+    );
+  });
+
+  test("a name that stands for this machine is refused", async () => {
+    const host = await serve((_, response) => response.end("inside"));
+    const port = host.split(":")[1];
+    await expect(fetchPage(`http://localhost:${port}/`)).rejects.toThrow(
+      `localhost:${port} is not on the open internet`,
+    );
+  });
+
+  test("a name that resolves to private addresses only is refused", async () => {
+    let reached = false;
+    const host = await serve((_, response) => {
+      reached = true;
+      response.end("inside");
+    });
+    const resolve = async (): Promise<{ address: string; family: number }[]> => [
+      { address: "127.0.0.1", family: 4 },
+      { address: "::ffff:127.0.0.1", family: 6 },
+      { address: "192.0.2.1", family: 4 },
+    ];
+    const url = `http://pages.example:${host.split(":")[1]}/`;
+    await expect(fetchPage(url, { resolve })).rejects.toThrow("is not on the open internet");
+    expect(reached).toBe(false);
+  });
+
+  test("the address that was checked is the one that is connected to: a name is looked up once", async () => {
+    const host = await serve((request, response) => response.end(`for ${request.headers.host}`));
+    const port = host.split(":")[1];
+    let lookups = 0;
+    const resolve = async (): Promise<{ address: string; family: number }[]> => {
+      lookups += 1;
+      return [{ address: "127.0.0.1", family: 4 }];
+    };
+    const name = `pages.example:${port}`;
+    expect(await fetchPage(`http://${name}/`, { resolve, allowPrivate: [name] })).toMatchObject({
+      block_list: [{ text: `for ${name}` }],
+    });
+    expect(lookups).toBe(1);
+  });
+
+  test("a name that cannot be looked up says so", async () => {
+    const resolve = async (): Promise<never> => {
+      throw new Error("ENOTFOUND");
+    };
+    await expect(fetchPage("http://pages.example/", { resolve })).rejects.toThrow(
+      "pages.example could not be reached: ENOTFOUND",
+    );
+  });
+
+  test.each([
+    ["another host", (inner: string) => `http://${inner}/`],
+    ["another form of the address", (inner: string) => `http://2130706433:${inner.split(":")[1]}/`],
+    ["a name of it", (inner: string) => `http://localhost:${inner.split(":")[1]}/`],
+    ["no scheme", (inner: string) => `//${inner}/`],
+    ["a file", () => "file:///etc/passwd"],
+  ])("a redirect to what is private is not followed: %s", async (_, to) => {
+    let reached = false;
+    const inner = await serve((_request, response) => {
+      reached = true;
+      response.end("inside");
+    });
+    const outer = await serve((_request, response) => {
+      response.writeHead(302, { location: to(inner) });
+      response.end();
+    });
+    await expect(fetchPage(`http://${outer}/`, { allowPrivate: [outer] })).rejects.toThrow(
+      /is not on the open internet|only http and https/,
+    );
+    expect(reached).toBe(false);
+  });
+});
+
+describe("readable text of HTML", () => {
+  const base = new URL("https://pages.example/docs/a.html");
+  const text = (html: string): string => readableHtml(html, base).text;
+
+  test("headings, lists, links, tables and code keep their form, the rest goes", () => {
+    const html = `<!doctype html><html><head><title>T</title><style>p > a {}</style>
+      <script>if (a < b) document.write("<p>no</p>")</script></head>
+      <body><nav><a href="/">Home</a><nav>x</nav></nav>
+      <h2>Two  <em>words</em></h2><p>One<br>line &lt;b&gt; &eacute;&#233;&#xE9; &nope; &amp;amp;
+      <a href='b.html?x=1&amp;y=2'>next</a>, <a href="javascript:x">not</a>, <a href="#top">up</a></p>
+      <!-- <p>gone</p> --><ul><li>a<li>b</ul>
+      <table><tr><th>k<th>v</tr><tr><td>1<td>2</tr></table>
+      <pre>  x &lt; y\n    z</pre><img alt="A cat" src=c.png><img src=d.png>
+      <noscript>enable it</noscript><p title="a > b">end</p></body></html>`;
+    expect(readableHtml(html, base).title).toBe("T");
+    expect(text(html)).toBe(
+      [
+        "## Two words",
+        "",
+        "One",
+        "line <b> ééé &nope; &amp; [next](https://pages.example/docs/b.html?x=1&y=2), not, up",
+        "",
+        "- a",
+        "- b",
+        "",
+        "k | v",
+        "1 | 2",
+        "",
+        "```",
+        "  x < y",
+        "    z",
+        "```",
+        "",
+        "[image: A cat]",
+        "",
+        "end",
+      ].join("\n"),
+    );
+  });
+
+  test("what is not well formed loses nothing that can be read", () => {
+    expect(text("a < b and c<d")).toBe("a < b and c");
+    expect(text("1 < 2")).toBe("1 < 2");
+    expect(text("<p>one<p>two</div></p>three")).toBe("one\n\ntwo\n\nthree");
+    expect(text("x<script>never closed")).toBe("x");
+    expect(text("x<!-- never closed")).toBe("x");
+    expect(text("<a href=x>open link")).toBe("open link");
+    expect(text("</p></nav></pre>x")).toBe("x");
+    expect(text("&#0;&#xD800;&#99999999;")).toContain("\uFFFD");
+  });
+
+  test("any text at all is read, and text without markup only loses its blanks", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary" }), (html) => {
+        readableHtml(html, base);
+        const words = html.replace(/[<&]/g, "").replace(/\s+/g, " ").trim();
+        expect(text(words)).toBe(words);
+      }),
+    );
+  });
+
+  test.each([
+    ["blanks", " ".repeat(500_000)],
+    ["preformatted blanks", `<pre>${" ".repeat(500_000)}x`],
+    ["opening brackets", "<".repeat(500_000)],
+    ["open tags", "<a ".repeat(200_000)],
+    ["open quotes", '<a href="'.repeat(100_000)],
+    ["open comments", "<!--".repeat(200_000)],
+    ["nested blocks", "<div>".repeat(200_000)],
+    ["links", "<a href=x>y".repeat(50_000)],
+    ["raw elements", "<script>".repeat(100_000)],
+    ["closed raw elements", "<svg></svg>".repeat(50_000)],
+    ["ampersands", "&#".repeat(300_000)],
+  ])("half a megabyte of %s is no trap", (_, html) => {
+    const started = performance.now();
+    readableHtml(html, base);
+    expect(performance.now() - started).toBeLessThan(1_000);
+  });
+});

@@ -1,0 +1,69 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Goal } from "../goals.ts";
+import { median, spread } from "../measure.ts";
+import type { Workshop } from "../processes.ts";
+import { mebibytes, printTable, times } from "../report.ts";
+import { checkWhole, follow, parseOnly } from "./follow.ts";
+import { startBare, type Scene, type Talk } from "./scene.ts";
+import { replayed } from "./throughput.ts";
+
+/** A client that comes late to a long log. */
+export async function measureCatchUp(
+  workshop: Workshop,
+  { url }: Scene,
+  talk: Talk,
+  rounds: number,
+): Promise<Goal[]> {
+  const { state, events } = await replayed(url, talk);
+  const stream = `${url}/api/tasks/${state.root_task_id}/events`;
+  const replay = `${stream}?after=-1&replay=all`;
+  const reads: Buffer[] = [];
+  const first = await follow({ url: replay }, (bytes) => reads.push(bytes));
+  await checkWhole(first, url);
+  if (first.events !== events || first.snapshots > 0)
+    throw new Error("the log was not replayed whole");
+  const file = join(workshop.folder, "log.sse");
+  writeFileSync(file, Buffer.concat(reads));
+  const bare = await startBare(workshop, file);
+  const ways = {
+    "by replay, reduced": async () => (await follow({ url: replay })).elapsed,
+    "by snapshot": async () => (await follow({ url: stream })).elapsed,
+    "the same bytes from a bare server, parsed only": async () =>
+      (await parseOnly({ url: `${bare.url}/log` })).elapsed,
+  };
+  const rows = new Map(Object.keys(ways).map((name) => [name, [] as number[]]));
+  for (let round = 0; round < rounds; round += 1) {
+    const turns = Object.entries(ways);
+    for (const [name, run] of round % 2 === 0 ? turns : turns.toReversed())
+      rows.get(name)?.push(await run());
+  }
+  await workshop.stop(bare.started);
+  const took = [...rows].map(([name, all]) => ({ name, ms: median(all), spread: spread(all) }));
+  const [byReplay, bySnapshot, floor] = took;
+  const bytes = [first.bytes, (await follow({ url: stream })).bytes, first.bytes];
+  printTable(
+    `Catch-up over HTTP of a log of ${events.toLocaleString("en")} events, ${rounds} rounds`,
+    ["", "ms", "events/s", "MiB", "x floor"],
+    took.map(({ name, ms, spread }, nth) => [
+      name,
+      `${ms.toFixed(0)} ±${(spread * 50).toFixed(0)}%`,
+      ((events / ms) * 1000).toFixed(0),
+      mebibytes(bytes[nth] ?? NaN),
+      times(ms / (floor?.ms ?? NaN)),
+    ]),
+  );
+  const perHundredThousand = ((byReplay?.ms ?? NaN) / events) * 100_000;
+  return [
+    {
+      goal: "catch-up of 100,000 events within a second, by replay over HTTP and reduced",
+      met: perHundredThousand <= 1000,
+      measured: `${perHundredThousand.toFixed(0)} ms for each 100,000`,
+    },
+    {
+      goal: "catch-up of 100,000 events within a second, by snapshot",
+      met: (bySnapshot?.ms ?? NaN) <= 1000,
+      measured: `${bySnapshot?.ms.toFixed(0)} ms`,
+    },
+  ];
+}

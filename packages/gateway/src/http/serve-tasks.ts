@@ -1,0 +1,252 @@
+import type { TaskStatus } from "@deltawire/tasks";
+import { readCursor, readTaskCursor, resumedCursors } from "../tasks/cursors.ts";
+import { taskNotFound, type Followers } from "../tasks/followers.ts";
+import { readCancel, readDecision, readTaskInput, readTaskRequest } from "../tasks/task-request.ts";
+import { invalid } from "../tasks/body-fields.ts";
+import { taskProblem } from "../tasks/task-problem.ts";
+import type { TaskService } from "../tasks/task-service.ts";
+import { hasEnded, type TaskRecords } from "../tasks/task-runtime.ts";
+import { sendJson, type Call } from "./call.ts";
+import { Problem } from "./problem.ts";
+import { readJson } from "./request-body.ts";
+import { sendBlob } from "./send-blob.ts";
+import type { Handler, TaskHandlers } from "./server.ts";
+
+export interface TaskServer {
+  tasks: TaskService;
+  followers: Followers;
+  maxBodyBytes: number;
+}
+
+/** The handlers of all routes that are about tasks. */
+export function taskHandlers(server: TaskServer): TaskHandlers {
+  const served = (serve: (call: Call, server: TaskServer) => Promise<void>): Handler => {
+    return async (call) => {
+      try {
+        await serve(call, server);
+      } catch (error) {
+        throw taskProblem(error);
+      }
+    };
+  };
+  return {
+    "start task": served(startTask),
+    tasks: served(listTasks),
+    task: served(serveTask),
+    "task events": served(serveTaskEvents),
+    "cancel task": served(cancelTask),
+    "task input": served(addInput),
+    "decide approval": served(decideApproval),
+    events: served(serveEvents),
+    blob: served(serveBlob),
+  };
+}
+
+async function startTask(
+  call: Call,
+  { tasks, followers, maxBodyBytes }: TaskServer,
+): Promise<void> {
+  const { request, response } = call;
+  const asked = readTaskRequest(await readJson(request, maxBodyBytes));
+  call.model = asked.model ?? asked.agent;
+  const { taskId, isNew } = await tasks.start(asked, idempotencyKey(call));
+  const headers = {
+    location: `/api/tasks/${encodeURIComponent(taskId)}`,
+    ...(isNew ? {} : { "idempotent-replayed": "true" }),
+  };
+  if (!/\btext\/event-stream\b/i.test(request.headers.accept ?? ""))
+    return sendJson(response, 201, await viewOf(taskId, tasks), headers);
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  await followers.serve(call, {
+    cursors: [{ taskId, after: -1 }],
+    several: false,
+    replayAll: false,
+    cameBack: false,
+  });
+}
+
+async function listTasks({ response, url }: Call, { tasks }: TaskServer): Promise<void> {
+  const query = taskQuery(url.searchParams);
+  // One more than asked for tells whether there are more.
+  const found = await tasks.records.listTasks({ ...query, limit: query.limit + 1 });
+  const data = found.slice(0, query.limit);
+  const hasMore = found.length > data.length;
+  sendJson(response, 200, {
+    data,
+    has_more: hasMore,
+    next_before: hasMore ? (data.at(-1)?.task_id ?? null) : null,
+  });
+}
+
+async function serveTask({ response, rest }: Call, { tasks }: TaskServer): Promise<void> {
+  sendJson(response, 200, await viewOf(rest, tasks));
+}
+
+async function serveTaskEvents(call: Call, { tasks, followers }: TaskServer): Promise<void> {
+  const { request, rest: taskId, url } = call;
+  const lastEventId = headerOf(request.headers["last-event-id"]);
+  const asked = url.searchParams.get("after");
+  // An EventSource that comes back still has the address that it began with.
+  const after =
+    lastEventId !== undefined
+      ? readCursor(lastEventId, "Last-Event-ID")
+      : asked !== null
+        ? readCursor(asked, "after")
+        : undefined;
+  await checkRoot(taskId, tasks);
+  await followers.serve(call, {
+    cursors: [{ taskId, after }],
+    several: false,
+    replayAll: replaysAll(url.searchParams),
+    cameBack: lastEventId !== undefined,
+  });
+}
+
+/** The tasks that one connection may follow: every event's id names all of them. */
+const mostTasks = 100;
+
+async function serveEvents(call: Call, { tasks, followers }: TaskServer): Promise<void> {
+  const { request, url } = call;
+  const named = url.searchParams.getAll("task").map((text) => readTaskCursor(text, "task"));
+  if (named.length === 0) throw invalid("task", "expected at least one ?task=TASK:NUMBER");
+  if (named.length > mostTasks)
+    throw invalid("task", `expected at most ${mostTasks} tasks, got ${named.length}`);
+  if (new Set(named.map(({ taskId }) => taskId)).size < named.length)
+    throw invalid("task", "the same task is named twice");
+  const lastEventId = headerOf(request.headers["last-event-id"]);
+  for (const { taskId } of named) await checkRoot(taskId, tasks);
+  await followers.serve(call, {
+    cursors: resumedCursors(named, lastEventId),
+    several: true,
+    replayAll: replaysAll(url.searchParams),
+    cameBack: lastEventId !== undefined,
+  });
+}
+
+async function cancelTask(call: Call, { tasks, maxBodyBytes }: TaskServer): Promise<void> {
+  const { request, response, rest: taskId } = call;
+  const { reason } = readCancel(await readJson(request, maxBodyBytes, {}));
+  const outcome = await tasks.runtime.cancel(taskId, byWhom(call), reason);
+  if (outcome === "unknown") throw taskNotFound(taskId);
+  if (outcome === "canceled") await tasks.ended(taskId, longestCancelMs);
+  const view = await viewOf(taskId, tasks);
+  // Whoever stops a task twice has what it wants.
+  if (outcome === "ended" && view.status !== "canceled") throw notRunning(taskId, view.status);
+  sendJson(response, 200, view);
+}
+
+/** How long the answer waits for the end; the task ends in any case. */
+const longestCancelMs = 1000;
+
+async function addInput(call: Call, { tasks, maxBodyBytes }: TaskServer): Promise<void> {
+  const { request, response, rest: taskId } = call;
+  const { input, delivery } = readTaskInput(await readJson(request, maxBodyBytes));
+  const outcome = await tasks.runtime.input(taskId, input, delivery);
+  if (outcome === "unknown") throw taskNotFound(taskId);
+  if (outcome === "ended") throw notRunning(taskId, (await viewOf(taskId, tasks)).status);
+  sendJson(response, 200, { task_id: taskId, delivery });
+}
+
+async function decideApproval(call: Call, { tasks, maxBodyBytes }: TaskServer): Promise<void> {
+  const { request, response, rest: approvalId } = call;
+  const decision = readDecision(await readJson(request, maxBodyBytes));
+  const outcome = await tasks.runtime.decide(approvalId, { ...decision, by: byWhom(call) });
+  switch (outcome.is) {
+    case "resolved":
+      return sendJson(response, 200, { approval: outcome.approval });
+    case "late": {
+      const { approval } = outcome;
+      const { resolution, status, task_id } = approval;
+      if (status === "pending") throw notRunning(task_id, (await viewOf(task_id, tasks)).status);
+      throw new Problem(
+        "approval_resolved",
+        resolution === undefined
+          ? `the approval is no longer open: it is ${status}`
+          : `${resolution.by} was first and decided: ${resolution.decision}`,
+        { beside: { approval } },
+      );
+    }
+    case "invalid":
+      throw new Problem("invalid_request", outcome.message, {
+        param: /^(\w+):/.exec(outcome.message)?.[1],
+      });
+    case "unknown":
+      throw new Problem("approval_not_found", `there is no approval "${approvalId}"`);
+  }
+}
+
+async function serveBlob({ response, rest }: Call, { tasks }: TaskServer): Promise<void> {
+  const blob = /^[\da-f]{64}$/.test(rest) ? await tasks.records.get(rest) : undefined;
+  if (blob === undefined)
+    throw new Problem("blob_not_found", "there is no such blob; it may have been removed");
+  sendBlob(response, rest, blob);
+}
+
+async function viewOf(taskId: string, tasks: TaskService) {
+  const view = await tasks.view(taskId);
+  if (view === undefined) throw taskNotFound(taskId);
+  return view;
+}
+
+async function checkRoot(taskId: string, { records }: TaskService): Promise<void> {
+  const rootTaskId = await records.rootOf(taskId);
+  if (rootTaskId === undefined) throw taskNotFound(taskId);
+  if (rootTaskId !== taskId)
+    throw new Problem(
+      "not_a_root_task",
+      `${taskId} is a sub-agent's task, whose events are among those of ${rootTaskId}; follow that`,
+      { beside: { root_task_id: rootTaskId } },
+    );
+}
+
+function notRunning(taskId: string, status: TaskStatus): Problem {
+  if (hasEnded(status)) return new Problem("task_ended", `${taskId} has ended: it is ${status}`);
+  return new Problem("task_not_running", `${taskId} waits to be taken up again; try again soon`, {
+    retryAfter: 5,
+  });
+}
+
+/** Keys of one client are nothing to another. */
+function idempotencyKey({ request, client }: Call): string | undefined {
+  const key = headerOf(request.headers["idempotency-key"]);
+  if (key === undefined) return undefined;
+  if (key.length > longestKey)
+    throw new Problem("invalid_header", `Idempotency-Key: at most ${longestKey} characters`, {
+      param: "Idempotency-Key",
+    });
+  return JSON.stringify([client?.name ?? "", key]);
+}
+
+const longestKey = 255;
+
+function headerOf(value: string | string[] | undefined): string | undefined {
+  const text = Array.isArray(value) ? value[0] : value;
+  return text === "" ? undefined : text;
+}
+
+function byWhom({ client }: Call): string {
+  return client?.name ?? "user";
+}
+
+function replaysAll(query: URLSearchParams): boolean {
+  const given = query.get("replay");
+  if (given !== null && given !== "all") throw invalid("replay", 'expected "all", or nothing');
+  return given === "all";
+}
+
+const mostListed = 100;
+
+function taskQuery(query: URLSearchParams): Parameters<TaskRecords["listTasks"]>[0] {
+  const limit = query.get("limit") ?? "20";
+  if (!/^\d{1,3}$/.test(limit) || Number(limit) < 1 || Number(limit) > mostListed)
+    throw invalid("limit", `expected a whole number from 1 to ${mostListed}`);
+  const before = query.get("before");
+  const session = query.get("session_id");
+  const status = query.get("status");
+  return {
+    limit: Number(limit),
+    ...(before === null ? {} : { before }),
+    ...(session === null ? {} : { session }),
+    ...(status === null ? {} : { status }),
+  };
+}

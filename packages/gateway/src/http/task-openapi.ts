@@ -1,0 +1,341 @@
+import type { RouteName } from "./routes.ts";
+
+/* What the OpenAPI document says of the routes of tasks. docs/task-protocol.md has the events. */
+
+interface Operation {
+  parameters?: object[];
+  body?: object;
+  answers: Record<string, object>;
+}
+
+type Schema = Record<string, unknown>;
+
+const text: Schema = { type: "string" };
+const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
+const words = (...values: string[]): Schema => ({ type: "string", enum: values });
+const listOf = (items: Schema): Schema => ({ type: "array", items });
+const json = (schema: Schema): object => ({ "application/json": { schema } });
+const query = (name: string, schema: Schema, description: string): object => ({
+  name,
+  in: "query",
+  schema,
+  description,
+});
+const header = (name: string, description: string): object => ({
+  name,
+  in: "header",
+  schema: text,
+  description,
+});
+const bodyOf = (schema: Schema, required = true): object => ({ required, content: json(schema) });
+const answer = (description: string, schema: Schema): object => ({
+  description,
+  content: json(schema),
+});
+const stream = (description: string): object => ({
+  description,
+  content: { "text/event-stream": { schema: text } },
+});
+
+const theTask = answer("The task.", ref("Task"));
+const replay = query(
+  "replay",
+  words("all"),
+  "`all`: every event, however far behind, and never a snapshot instead of them.",
+);
+const nothingMore = {
+  description: "To a client that came back with Last-Event-ID: there is nothing more, ever.",
+};
+
+export const taskOperations: ReadonlyMap<RouteName, Operation> = new Map<RouteName, Operation>([
+  [
+    "start task",
+    {
+      parameters: [
+        header(
+          "Idempotency-Key",
+          "The same key with the same body answers with the same task; with another body it is refused.",
+        ),
+      ],
+      body: bodyOf(ref("TaskRequest")),
+      answers: {
+        "200": stream("With `Accept: text/event-stream`: its events from the first on."),
+        "201": {
+          ...theTask,
+          headers: { Location: { schema: text, description: "The address of the task." } },
+        },
+      },
+    },
+  ],
+  [
+    "tasks",
+    {
+      parameters: [
+        query("limit", { type: "integer", minimum: 1, maximum: 100, default: 20 }, "How many."),
+        query("before", text, "`next_before` of the page before."),
+        query("session_id", text, "Those of one session."),
+        query("status", ref("TaskStatus"), "Those with one status."),
+      ],
+      answers: { "200": answer("A page.", ref("TaskList")) },
+    },
+  ],
+  ["task", { answers: { "200": theTask } }],
+  [
+    "task events",
+    {
+      parameters: [
+        query(
+          "after",
+          { type: "integer", minimum: -1 },
+          "The number of the last event that is known; -1 for none. Without it the stream begins with a snapshot.",
+        ),
+        replay,
+        header("Last-Event-ID", "The same as `after`, and stronger."),
+      ],
+      answers: { "200": stream("Events; their `id` is their number."), "204": nothingMore },
+    },
+  ],
+  [
+    "cancel task",
+    {
+      body: bodyOf({ type: "object", properties: { reason: text } }, false),
+      answers: { "200": theTask },
+    },
+  ],
+  [
+    "task input",
+    {
+      body: bodyOf({
+        type: "object",
+        required: ["input"],
+        properties: { input: ref("TaskInput"), delivery: words("steer", "queue") },
+      }),
+      answers: {
+        "200": answer("It is taken up.", {
+          type: "object",
+          properties: { task_id: text, delivery: words("steer", "queue") },
+        }),
+      },
+    },
+  ],
+  [
+    "decide approval",
+    {
+      body: bodyOf(ref("Decision")),
+      answers: {
+        "200": answer("It is decided.", ref("Decided")),
+        "409": answer("Somebody else was first; `approval` has the decision that holds.", {
+          allOf: [ref("Error"), ref("Decided")],
+        }),
+      },
+    },
+  ],
+  [
+    "events",
+    {
+      parameters: [
+        {
+          ...query("task", listOf(text), "`TASK:NUMBER`, or `TASK` for one that begins anew."),
+          required: true,
+          explode: true,
+        },
+        replay,
+        header("Last-Event-ID", "The `id` of the last event: `A:12,B:0`."),
+      ],
+      answers: {
+        "200": stream("Events of all; their `id` is where the reader stands in each task."),
+        "204": nothingMore,
+      },
+    },
+  ],
+  [
+    "ui messages",
+    {
+      parameters: [
+        query("agent", text, "Who answers, where the body does not say it."),
+        query("model", text, "Or the model that answers."),
+      ],
+      body: bodyOf(ref("UiMessages")),
+      answers: { "200": stream("The `ai` SDK's UI message stream, version 1.") },
+    },
+  ],
+  [
+    "resume ui messages",
+    {
+      parameters: [
+        query("replay", words("all"), "`all`: the chat's newest task also when it has ended."),
+      ],
+      answers: {
+        "200": stream("The `ai` SDK's UI message stream, version 1, from its first chunk."),
+        "204": { description: "No task of this chat is under way." },
+      },
+    },
+  ],
+  [
+    "blob",
+    {
+      answers: { "200": { description: "The bytes.", content: { "*/*": { schema: {} } } } },
+    },
+  ],
+]);
+
+const url: Schema = { type: "object", required: ["url"], properties: { url: text } };
+
+const status = words(
+  "created",
+  "queued",
+  "working",
+  "paused",
+  "input_required",
+  "completed",
+  "failed",
+  "canceled",
+  "expired",
+);
+
+export const taskSchemas: Record<string, Schema> = {
+  TaskStatus: status,
+  TaskRequest: {
+    type: "object",
+    required: ["input"],
+    oneOf: [{ required: ["agent"] }, { required: ["model"] }],
+    properties: {
+      agent: { ...text, description: "The name of an agent." },
+      model: { ...text, description: "A name of GET /v1/models." },
+      input: ref("TaskInput"),
+      instructions: text,
+      tool_groups: listOf(text),
+      session_id: text,
+      limits: {
+        type: "object",
+        properties: {
+          rounds: { type: "integer", minimum: 1 },
+          tokens: { type: "integer", minimum: 1 },
+          cost: { type: "number", exclusiveMinimum: 0 },
+          seconds: { type: "number", exclusiveMinimum: 0 },
+          depth: { type: "integer", minimum: 0 },
+        },
+        additionalProperties: false,
+      },
+      include: listOf(words("content")),
+    },
+    additionalProperties: false,
+  },
+  UiMessages: {
+    type: "object",
+    required: ["messages"],
+    properties: {
+      id: { ...text, description: "The chat's; its tasks have it as `session_id`." },
+      messages: { ...listOf({ type: "object" }), minItems: 1 },
+      trigger: text,
+      messageId: text,
+      agent: text,
+      model: text,
+      instructions: text,
+      tool_groups: listOf(text),
+      limits: { type: "object" },
+    },
+  },
+  TaskInput: {
+    oneOf: [text, { ...listOf(ref("TaskPart")), minItems: 1 }],
+  },
+  TaskPart: {
+    oneOf: [
+      part("text", { text }),
+      part("image_url", { image_url: url }),
+      part("audio_url", { audio_url: url }),
+      part("file_url", { file_url: url }, { filename: text, media_type: text }),
+    ],
+  },
+  Task: {
+    type: "object",
+    required: ["task_id", "status", "output", "usage", "references", "approvals"],
+    properties: {
+      task_id: text,
+      status: ref("TaskStatus"),
+      output: listOf({
+        type: "object",
+        required: ["type", "id"],
+        properties: { type: words("reasoning", "tool_call", "tool_result", "message"), id: text },
+      }),
+      usage: {
+        type: "object",
+        properties: {
+          input_tokens: { type: "integer" },
+          output_tokens: { type: "integer" },
+          total_tokens: { type: "integer" },
+        },
+      },
+      references: listOf({ type: "object" }),
+      approvals: listOf(ref("Approval")),
+      error: {
+        type: "object",
+        required: ["code", "message", "retryable"],
+        properties: { code: text, message: text, retryable: { type: "boolean" } },
+      },
+    },
+  },
+  TaskList: {
+    type: "object",
+    required: ["data", "has_more", "next_before"],
+    properties: {
+      data: listOf({
+        type: "object",
+        required: ["task_id", "status"],
+        properties: {
+          task_id: text,
+          status: ref("TaskStatus"),
+          agent: text,
+          model: text,
+          session_id: text,
+          created_at: text,
+          updated_at: text,
+          head: { type: "integer" },
+        },
+      }),
+      has_more: { type: "boolean" },
+      next_before: { type: ["string", "null"] },
+    },
+  },
+  Approval: {
+    type: "object",
+    required: ["approval_id", "task_id", "kind", "choices", "status"],
+    properties: {
+      approval_id: text,
+      task_id: text,
+      kind: words("call", "result", "question", "limit", "reconcile"),
+      call_id: text,
+      args_hash: text,
+      choices: listOf(words("approve", "deny", "redact", "abort")),
+      status: words("pending", "resolved", "expired"),
+      resolution: { type: "object" },
+      expires_at: text,
+    },
+  },
+  Decision: {
+    type: "object",
+    required: ["decision"],
+    properties: {
+      decision: words("approve", "deny", "redact", "abort"),
+      arguments: {
+        type: ["string", "object"],
+        description: "To be run instead of the model's: JSON text, or the object.",
+      },
+      reason: text,
+      scope: words("once", "session"),
+      any_arguments: { type: "boolean" },
+      replacement: { ...text, description: "What the model is told instead of a result." },
+    },
+    additionalProperties: false,
+  },
+  Decided: { type: "object", required: ["approval"], properties: { approval: ref("Approval") } },
+};
+
+function part(type: string, required: Schema, more: Schema = {}): Schema {
+  return {
+    type: "object",
+    required: ["type", ...Object.keys(required)],
+    properties: { type: { const: type }, ...required, ...more },
+    additionalProperties: false,
+  };
+}

@@ -1,0 +1,216 @@
+import {
+  connectMcp,
+  defineAgent,
+  filesGroup,
+  RuntimeError,
+  shellGroup,
+  timeGroup,
+  webGroup,
+  type Agent,
+  type AgentRequest,
+  type Tool,
+  type ToolGroup,
+} from "@deltawire/agent";
+import type { AgentConfig, Config, McpConfig, ToolPolicies } from "../config/config.ts";
+import { didYouMean } from "../config/nearest.ts";
+import { knownModel } from "../models/known-models.ts";
+
+export interface ConfiguredAgentsOptions {
+  config: Config;
+  /** Agents from code; the configuration names them too. */
+  builtIn: readonly Agent[];
+  warn: (message: string) => void;
+}
+
+/** The agents of `deltawire.toml`, with their tools. Groups are made when the first agent needs them, and shared. */
+export class ConfiguredAgents {
+  readonly #config: Config;
+  readonly #builtIn: ReadonlyMap<string, Agent>;
+  readonly #warn: (message: string) => void;
+  readonly #groups = new Map<string, Promise<ToolGroup>>();
+
+  constructor({ config, builtIn, warn }: ConfiguredAgentsOptions) {
+    this.#config = config;
+    this.#builtIn = new Map(builtIn.map((agent) => [agent.name, agent]));
+    this.#warn = warn;
+  }
+
+  get names(): string[] {
+    return [...this.#config.agents.keys()];
+  }
+
+  has(name: string): boolean {
+    return this.#config.agents.has(name);
+  }
+
+  /** The agent that a task asks for, or one that is made for it of a model and groups. */
+  async agentFor({ agent, model, tool_groups = [] }: AgentRequest): Promise<Agent> {
+    const more = await this.#groupsOf(tool_groups);
+    if (agent === undefined) {
+      const name = model ?? "";
+      return defineAgent({
+        name: "assistant",
+        instructions: "",
+        model: name,
+        tools: more,
+        contextWindow: this.#windowOf(name),
+      });
+    }
+    const found = this.#builtIn.get(agent) ?? (await this.#configured(agent));
+    return more.length === 0
+      ? found
+      : { ...found, tools: withoutDoubles([...found.tools, ...more]) };
+  }
+
+  async close(): Promise<void> {
+    const made = await Promise.allSettled(this.#groups.values());
+    const groups = made.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+    await Promise.allSettled(groups.map(async (group) => group.close?.()));
+  }
+
+  /** An agent with all whom it may ask, who may ask it in turn. */
+  async #configured(name: string): Promise<Agent> {
+    const made = new Map<string, { agents: Agent[] } & Agent>();
+    const waiting = [this.#configOf(name)];
+    for (let config = waiting.pop(); config !== undefined; config = waiting.pop()) {
+      if (made.has(config.name)) continue;
+      made.set(config.name, { ...(await this.#made(config)), agents: [] });
+      waiting.push(...config.agents.map((each) => this.#configOf(each)));
+    }
+    for (const one of made.values())
+      for (const other of this.#configOf(one.name).agents) {
+        const helper = made.get(other);
+        if (helper !== undefined) one.agents.push(helper);
+      }
+    const found = made.get(name);
+    if (found === undefined) throw this.#unknown(name);
+    return found;
+  }
+
+  async #made(config: AgentConfig): Promise<Agent> {
+    const { toolGroups, agents: _agents, contextWindow, ...rest } = config;
+    const tools = await this.#groupsOf(toolGroups.filter((group) => group !== "agents"));
+    return defineAgent({
+      ...rest,
+      tools,
+      contextWindow: contextWindow ?? this.#windowOf(config.model),
+    });
+  }
+
+  #configOf(name: string): AgentConfig {
+    const config = this.#config.agents.get(name);
+    if (config === undefined) throw this.#unknown(name);
+    return config;
+  }
+
+  #unknown(name: string): RuntimeError {
+    const hint = didYouMean(name, this.names);
+    const all =
+      this.names.length === 0 ? "none is configured" : `there are ${this.names.join(", ")}`;
+    return new RuntimeError(
+      "unknown_agent",
+      `there is no agent "${name}"${hint === "" ? `; ${all}` : `:${hint}`}`,
+    );
+  }
+
+  #windowOf(model: string): number {
+    return this.#config.models.get(model)?.contextWindow ?? knownModel(model).contextWindow;
+  }
+
+  async #groupsOf(names: readonly string[]): Promise<ToolGroup[]> {
+    return Promise.all(names.map((name) => this.#group(name)));
+  }
+
+  #group(name: string): Promise<ToolGroup> {
+    const known = this.#groups.get(name);
+    if (known !== undefined) return known;
+    const made = this.#makeGroup(name);
+    this.#groups.set(name, made);
+    // What could not be made is tried again by the next who asks for it.
+    made.catch(() => this.#groups.delete(name));
+    return made;
+  }
+
+  async #makeGroup(name: string): Promise<ToolGroup> {
+    const { tools, mcp } = this.#config;
+    const server = mcp.get(name);
+    if (server !== undefined) return this.#connected(server);
+    switch (name) {
+      case "files":
+        if (tools.files === undefined) throw noFolder(name);
+        // Reading is never asked about.
+        return withPolicies(filesGroup(defined(tools.files)), {
+          ...tools.files,
+          approval: undefined,
+        });
+      case "shell": {
+        if (tools.shell === undefined) throw noFolder(name);
+        const { env, ...shell } = tools.shell;
+        return withPolicies(shellGroup({ ...shell, environment: env }), shell);
+      }
+      case "web":
+        return withPolicies(webGroup(defined(tools.web)), tools.web);
+      case "time":
+        return withPolicies(timeGroup(), tools.time);
+      case "agents":
+        throw new RuntimeError(
+          "unknown_tool_group",
+          "agents: give the agent those whom it may ask, in its configuration",
+        );
+      default: {
+        const names = ["files", "shell", "web", "time", ...mcp.keys()];
+        throw new RuntimeError(
+          "unknown_tool_group",
+          `there is no tool group "${name}"${didYouMean(name, names)}; there are ${names.join(", ")}`,
+        );
+      }
+    }
+  }
+
+  async #connected(server: McpConfig): Promise<ToolGroup> {
+    const { name, transport, timeoutMs, tools, secrets, approval, results } = server;
+    const { kind: _kind, ...place } = transport;
+    return connectMcp({
+      name,
+      ...defined(place),
+      timeoutMs,
+      secrets,
+      ...(tools === undefined ? {} : { tools }),
+      approval: {
+        ...(approval === undefined ? {} : { call: approval }),
+        ...(results === undefined ? {} : { result: results }),
+      },
+      onWarning: this.#warn,
+    });
+  }
+}
+
+/** A setting that is not there is left out, as optional fields want it. */
+function defined<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  const entries = Object.entries(value).filter(([, one]) => one !== undefined);
+  return Object.fromEntries(entries) as { [K in keyof T]: Exclude<T[K], undefined> };
+}
+
+function noFolder(name: string): RuntimeError {
+  return new RuntimeError(
+    "unknown_tool_group",
+    `the tool group "${name}" has no folder: write folder = "…" under [tools.${name}]`,
+  );
+}
+
+function withPolicies(group: ToolGroup, { approval, results }: ToolPolicies): ToolGroup {
+  if (approval === undefined && results === undefined) return group;
+  const tools = group.tools.map((tool): Tool => ({
+    ...tool,
+    approval: { call: approval ?? tool.approval.call, result: results ?? tool.approval.result },
+  }));
+  return {
+    ...group,
+    tools,
+    ...(group.close === undefined ? {} : { close: () => group.close?.() ?? Promise.resolve() }),
+  };
+}
+
+function withoutDoubles(tools: readonly (Tool | ToolGroup)[]): (Tool | ToolGroup)[] {
+  return [...new Map(tools.map((one) => [one.name, one])).values()];
+}

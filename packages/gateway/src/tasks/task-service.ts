@@ -1,0 +1,212 @@
+import { hash } from "node:crypto";
+import { setImmediate } from "node:timers/promises";
+import type { TaskRequest } from "@deltawire/agent";
+import {
+  emptyTree,
+  Reducer,
+  taskView,
+  type TaskEvent,
+  type TaskTree,
+  type TaskView,
+} from "@deltawire/tasks";
+import { Problem } from "../http/problem.ts";
+import { newId } from "../new-id.ts";
+import { recoveryOf, type Recovery } from "./recoveries.ts";
+import type { FollowedTask } from "./task-follower.ts";
+import { hasEnded, type TaskRecords, type TaskRuntime } from "./task-runtime.ts";
+
+export interface TaskServiceOptions {
+  runtime: TaskRuntime;
+  records: TaskRecords;
+  /** What failed behind the back of all clients. */
+  onFailure: (message: string, cause: unknown) => void;
+  now?: () => number;
+  pruneMs?: number;
+}
+
+const rowsAtOnce = 1000;
+const mostRecoveries = 1000;
+const hour = 60 * 60 * 1000;
+
+/** Tasks as clients see them, whether they run in this process, will be taken up again or have ended. */
+export class TaskService {
+  readonly runtime: TaskRuntime;
+  readonly records: TaskRecords;
+  readonly #onFailure: TaskServiceOptions["onFailure"];
+  readonly #pruning: NodeJS.Timeout;
+  readonly #watched = new Map<string, () => void>();
+  /** Reductions under way: several who ask for a task wait for the same. */
+  readonly #reducing = new Map<string, Promise<TaskTree>>();
+  /** Requests with a key, one after the other. */
+  readonly #keyed = new Map<string, Promise<unknown>>();
+  readonly #recoveries = new Map<string, Recovery>();
+
+  constructor({ runtime, records, onFailure, ...options }: TaskServiceOptions) {
+    const { now = Date.now, pruneMs = hour } = options;
+    this.runtime = runtime;
+    this.records = records;
+    this.#onFailure = onFailure;
+    this.#pruning = setInterval(() => {
+      records
+        .prune(now())
+        .catch((error: unknown) => onFailure("old tasks could not be removed", error));
+    }, pruneMs).unref();
+  }
+
+  /** Starts a task, or finds the one that the same request has started before. */
+  async start(request: TaskRequest, key?: string): Promise<{ taskId: string; isNew: boolean }> {
+    if (key === undefined) {
+      const taskId = await this.runtime.start(request);
+      this.watch(taskId);
+      return { taskId, isNew: true };
+    }
+    const before = this.#keyed.get(key) ?? Promise.resolve();
+    const started = before.then(
+      () => this.#startKeyed(request, key),
+      () => this.#startKeyed(request, key),
+    );
+    this.#keyed.set(key, started);
+    try {
+      return await started;
+    } finally {
+      if (this.#keyed.get(key) === started) this.#keyed.delete(key);
+    }
+  }
+
+  /** Keeps the state of a root task once it has ended, so that nobody has to add up its log again. */
+  watch(rootTaskId: string): void {
+    if (this.#watched.has(rootTaskId)) return;
+    const stop = this.runtime.subscribe(rootTaskId, (_entries, state) => {
+      if (!hasEnded(state.tasks[rootTaskId]?.status)) return;
+      this.#unwatch(rootTaskId);
+      void this.#keep(rootTaskId, state);
+    });
+    this.#watched.set(rootTaskId, stop);
+    // It may have ended before anybody listened; then the first who asks for it adds it up.
+    if (this.runtime.live(rootTaskId) === undefined) this.#unwatch(rootTaskId);
+  }
+
+  /** Resolves when a task that runs here has ended, or when that has taken too long. */
+  async ended(taskId: string, longestMs: number): Promise<void> {
+    const rootTaskId = await this.records.rootOf(taskId);
+    const live = rootTaskId === undefined ? undefined : this.runtime.live(rootTaskId);
+    if (rootTaskId === undefined || live === undefined) return;
+    if (hasEnded(live.tasks[taskId]?.status)) return;
+    let stop: (() => void) | undefined;
+    let timer: NodeJS.Timeout | undefined;
+    await new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, longestMs);
+      stop = this.runtime.subscribe(rootTaskId, (_entries, state) => {
+        if (hasEnded(state.tasks[taskId]?.status)) resolve();
+      });
+    });
+    clearTimeout(timer);
+    stop?.();
+  }
+
+  /** Of a root task or a sub-agent's; undefined for one that nobody knows. */
+  async view(taskId: string): Promise<TaskView | undefined> {
+    const rootTaskId = await this.records.rootOf(taskId);
+    if (rootTaskId === undefined) return undefined;
+    const tree = await this.tree(rootTaskId);
+    return Object.hasOwn(tree.tasks, taskId) ? taskView(tree, taskId) : undefined;
+  }
+
+  /** The state of a root task that is known to be there. */
+  async tree(rootTaskId: string): Promise<TaskTree> {
+    const live = this.runtime.live(rootTaskId);
+    if (live !== undefined) return live;
+    const underWay = this.#reducing.get(rootTaskId);
+    if (underWay !== undefined) return underWay;
+    const reducing = this.#reduced(rootTaskId).finally(() => this.#reducing.delete(rootTaskId));
+    this.#reducing.set(rootTaskId, reducing);
+    return reducing;
+  }
+
+  /** What somebody who follows a root task reads from. */
+  followed(rootTaskId: string): FollowedTask {
+    const { runtime, records } = this;
+    return {
+      rootTaskId,
+      runtime,
+      records,
+      tree: () => this.tree(rootTaskId),
+      recovery: () => this.#recovery(rootTaskId),
+    };
+  }
+
+  close(): void {
+    clearInterval(this.#pruning);
+    for (const rootTaskId of this.#watched.keys()) this.#unwatch(rootTaskId);
+  }
+
+  /**
+   * The key is kept with an id before the task of that id is started: whoever comes with the same key after a crash
+   * in between starts that very task.
+   */
+  async #startKeyed(
+    request: TaskRequest,
+    key: string,
+  ): Promise<{ taskId: string; isNew: boolean }> {
+    const bodyHash = hash("sha256", JSON.stringify(request));
+    const kept = await this.records.keyed(key, bodyHash, newId("task"));
+    if (kept.bodyHash !== bodyHash)
+      throw new Problem(
+        "idempotency_conflict",
+        "Idempotency-Key: this key was sent before with another body; choose a new one",
+        { param: "Idempotency-Key" },
+      );
+    if ((await this.records.rootOf(kept.rootTaskId)) !== undefined)
+      return { taskId: kept.rootTaskId, isNew: false };
+    const taskId = await this.runtime.start(request, kept.rootTaskId);
+    this.watch(taskId);
+    return { taskId, isNew: true };
+  }
+
+  #unwatch(rootTaskId: string): void {
+    this.#watched.get(rootTaskId)?.();
+    this.#watched.delete(rootTaskId);
+  }
+
+  async #reduced(rootTaskId: string): Promise<TaskTree> {
+    const saved = await this.records.snapshot(rootTaskId);
+    const from = saved === undefined ? emptyTree : (JSON.parse(saved.json) as TaskTree);
+    const reducer = new Reducer(from);
+    for (;;) {
+      const rows = await this.records.read(rootTaskId, reducer.head, rowsAtOnce);
+      for (const { json } of rows) reducer.apply(JSON.parse(json) as TaskEvent);
+      if (rows.length < rowsAtOnce) break;
+      // Others have their turn between the pages of a long log.
+      await setImmediate();
+    }
+    const tree = reducer.state;
+    if (tree.head > from.head && hasEnded(tree.tasks[rootTaskId]?.status))
+      await this.#keep(rootTaskId, tree);
+    return tree;
+  }
+
+  /** Without it a log is added up once more, and nothing is lost. */
+  async #keep(rootTaskId: string, tree: TaskTree): Promise<void> {
+    try {
+      await this.records.saveSnapshot(rootTaskId, tree.head, JSON.stringify(tree));
+    } catch (error) {
+      this.#onFailure("the state of a task that has ended could not be kept", error);
+    }
+  }
+
+  async #recovery(rootTaskId: string): Promise<Recovery> {
+    const live = this.runtime.live(rootTaskId);
+    const known = this.#recoveries.get(rootTaskId);
+    if (known !== undefined && (live?.tasks[rootTaskId]?.epoch ?? known.epoch) === known.epoch)
+      return known;
+    const tree = live ?? (await this.tree(rootTaskId));
+    const found = await recoveryOf(rootTaskId, tree, this.records);
+    // One that waits to be taken up again will be of another epoch then.
+    if (live === undefined && !hasEnded(tree.tasks[rootTaskId]?.status)) return found;
+    this.#recoveries.set(rootTaskId, found);
+    const [oldest] = this.#recoveries.keys();
+    if (this.#recoveries.size > mostRecoveries && oldest !== undefined)
+      this.#recoveries.delete(oldest);
+    return found;
+  }
+}

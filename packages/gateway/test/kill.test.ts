@@ -1,0 +1,73 @@
+import { fileURLToPath as pathOf } from "node:url";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import {
+  againAtWrites,
+  atBoundaries,
+  atRandom,
+  eachOf,
+  inTools,
+  type Case,
+} from "../check/kill/cases.ts";
+import { Kit } from "../check/kill/kit.ts";
+import { Tally, tryCases, undisturbedRun } from "../check/kill/tally.ts";
+
+/* The short form of `npm run check:kill`: real servers, killed with -9 at some of the places where that one kills them. */
+
+let kit: Kit;
+let undisturbed: Awaited<ReturnType<typeof undisturbedRun>>;
+
+beforeAll(async () => {
+  kit = await Kit.open(3);
+  undisturbed = await undisturbedRun(kit);
+}, 60_000);
+
+afterAll(() => kit.close());
+
+async function tried(cases: readonly Case[], options: { store?: string; longestMs?: number } = {}) {
+  const tally = new Tally();
+  await tryCases(kit, () => cases, { undisturbed: undisturbed.end, tally, atOnce: 3, ...options });
+  return tally;
+}
+
+const never = (): boolean => false;
+
+test("a server that is killed anywhere goes on: nothing is lost, and nothing that may happen once happens twice", async () => {
+  const tally = await tried([
+    ...eachOf(40, atBoundaries(undisturbed.end.log)),
+    ...firstOf(1, againAtWrites(13, never)),
+    ...eachOf(4, inTools()),
+    ...firstOf(1, atRandom(1, undisturbed.ms, never)),
+  ]);
+  expect(tally.failures).toEqual([]);
+  expect(tally.passed).toBeGreaterThan(8);
+}, 60_000);
+
+test("a store of somebody else is tried in the same way", async () => {
+  const store = pathOf(new URL("../check/kill/lines-store.ts", import.meta.url));
+  const tally = await tried([...eachOf(83, atBoundaries(undisturbed.end.log))], { store });
+  expect(tally.failures).toEqual([]);
+}, 60_000);
+
+test("a store that acknowledges what it has not kept is found out", async () => {
+  // By then the client must have been told of questions, for it has answered them.
+  const cases = ["task.approval.requested", "task.approval.resolved"].map((what): Case => ({
+    how: "told",
+    name: what,
+    kills: [{ at: { what, nth: 3 }, moment: "told" }],
+    patience: "at once",
+  }));
+  const store = pathOf(new URL("../check/kill/forgetful-store.ts", import.meta.url));
+  const { failures } = await tried(cases, { store, longestMs: 8000 });
+  expect(failures).toHaveLength(cases.length);
+  for (const { faults } of failures)
+    expect(faults.join("\n")).toMatch(/was told and is not in the log|the client was refused/);
+}, 60_000);
+
+function firstOf(count: number, cases: Iterable<Case>): Case[] {
+  const first: Case[] = [];
+  for (const one of cases) {
+    if (first.length === count) break;
+    first.push(one);
+  }
+  return first;
+}

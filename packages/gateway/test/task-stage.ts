@@ -1,0 +1,222 @@
+import { once } from "node:events";
+import { request, type ClientRequest, type IncomingMessage } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { openStore, type Store } from "@deltawire/store";
+import {
+  emptyTree,
+  Reducer,
+  treeOf,
+  type StreamEvent,
+  type TaskEvent,
+  type TaskTree,
+} from "@deltawire/tasks";
+import { SseDecoder, type SseEvent } from "@deltawire/wire";
+import { afterEach } from "vitest";
+import { readConfig } from "../src/config/read.ts";
+import { routes, type RouteName } from "../src/http/routes.ts";
+import { taskHandlers } from "../src/http/serve-tasks.ts";
+import { httpServer } from "../src/http/server.ts";
+import { createLog } from "../src/log.ts";
+import { Secrets } from "../src/security/secrets.ts";
+import { Followers } from "../src/tasks/followers.ts";
+import { TaskService } from "../src/tasks/task-service.ts";
+import type { TaskRuntime } from "../src/tasks/task-runtime.ts";
+import { StagedTasks } from "./staged-tasks.ts";
+
+const open: (() => Promise<void> | void)[] = [];
+
+afterEach(async () => {
+  for (const close of open.splice(0).toReversed()) await close();
+});
+
+export interface Stage<Tasks extends TaskRuntime = StagedTasks> {
+  url: string;
+  tasks: Tasks;
+  store: Store;
+  service: TaskService;
+  followers: Followers;
+  /** The server's side of all connections. */
+  sockets: Set<Socket>;
+  lines: string[];
+  post: (path: string, body?: unknown, headers?: Record<string, string>) => Promise<Response>;
+}
+
+export interface StageOptions {
+  toml?: string;
+  beatMs?: number;
+  pruneMs?: number;
+}
+
+/** A real server in front of staged tasks and a real store. */
+export async function stage(options: StageOptions = {}): Promise<Stage> {
+  const store = await openStore({ path: ":memory:" });
+  return stageOf(new StagedTasks(store), store, options);
+}
+
+export async function stageOf<Tasks extends TaskRuntime>(
+  tasks: Tasks,
+  store: Store,
+  { toml = "[server]\nport = 0\ndemo = true\n", beatMs, pruneMs }: StageOptions = {},
+): Promise<Stage<Tasks>> {
+  const config = readConfig(toml, { file: "deltawire.toml", env: {} });
+  const lines: string[] = [];
+  const log = createLog("info", { write: (line) => void lines.push(line) }, new Secrets([]));
+  const service = new TaskService({
+    runtime: tasks,
+    records: store,
+    onFailure: (message, cause) => lines.push(`${message}: ${String(cause)}`),
+    ...(pruneMs === undefined ? {} : { pruneMs }),
+  });
+  const followers = new Followers(service, beatMs);
+  const unused = routes.map(({ name }): [RouteName, () => void] => [name, () => undefined]);
+  const other = Object.fromEntries(unused) as Record<RouteName, () => void>;
+  const maxBodyBytes = 1024 * 1024;
+  const handlers = { ...other, ...taskHandlers({ tasks: service, followers, maxBodyBytes }) };
+  const http = httpServer(config.server, handlers, log);
+  const sockets = new Set<Socket>();
+  http.server.on("connection", (socket) => {
+    sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket));
+  });
+  http.server.listen(0, "127.0.0.1");
+  await once(http.server, "listening");
+  const url = `http://127.0.0.1:${(http.server.address() as AddressInfo).port}`;
+  open.push(async () => {
+    const drained = http.drain();
+    http.abort();
+    await drained;
+    service.close();
+    await store.close();
+  });
+  return {
+    url,
+    tasks,
+    store,
+    service,
+    followers,
+    sockets,
+    lines,
+    post: (path, body, headers = {}) =>
+      fetch(url + path, {
+        method: "POST",
+        headers: { "content-type": "application/json", ...headers },
+        ...(body === undefined
+          ? {}
+          : { body: typeof body === "string" ? body : JSON.stringify(body) }),
+      }),
+  };
+}
+
+export interface Frame {
+  id: string | undefined;
+  event: TaskEvent | StreamEvent;
+}
+
+/** A client's side of a stream, frame by frame. */
+export class Stream {
+  readonly frames: Frame[] = [];
+  status = 0;
+  headers: IncomingMessage["headers"] = {};
+  ended = false;
+  reply: IncomingMessage | undefined;
+  readonly #request: ClientRequest;
+  readonly #decoder = new SseDecoder({
+    utf8: new TextDecoder(),
+    maxEventLength: Infinity,
+  });
+  #wake: () => void = () => undefined;
+
+  constructor(
+    url: string,
+    {
+      headers = {},
+      method = "GET",
+      body,
+    }: { headers?: object; method?: string; body?: string } = {},
+  ) {
+    this.#request = request(url, { agent: false, method, headers: { ...headers } });
+    this.#request.on("error", () => this.#end());
+    this.#request.on("response", (reply) => {
+      this.reply = reply;
+      this.status = reply.statusCode ?? 0;
+      this.headers = reply.headers;
+      reply.on("data", (bytes: Buffer) => this.#read(bytes));
+      reply.on("error", () => undefined);
+      reply.on("close", () => this.#end());
+      this.#wake();
+    });
+    this.#request.end(body);
+    open.push(() => this.leave());
+  }
+
+  get types(): string[] {
+    return this.frames.map(({ event }) => event.type);
+  }
+
+  get lastId(): string | undefined {
+    return this.frames.findLast(({ id }) => id !== undefined)?.id;
+  }
+
+  /** Fails after five seconds, or when the stream ends without it. */
+  async until(what: string, isSo: (stream: this) => boolean): Promise<void> {
+    const limit = Date.now() + 5000;
+    while (!isSo(this)) {
+      const last = this.types.slice(-10).join(" ");
+      if (this.ended) throw new Error(`the stream ended without ${what}: ${last}`);
+      if (Date.now() > limit) throw new Error(`never came: ${what}; the last: ${last}`);
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+        setTimeout(resolve, 50);
+      });
+    }
+  }
+
+  async untilEnd(): Promise<void> {
+    const limit = Date.now() + 5000;
+    while (!this.ended) {
+      if (Date.now() > limit) throw new Error("the stream never ended");
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+  }
+
+  pause(): void {
+    this.reply?.pause();
+  }
+
+  resume(): void {
+    this.reply?.resume();
+  }
+
+  leave(): void {
+    this.#request.destroy();
+  }
+
+  #read(bytes: Buffer): void {
+    const events: SseEvent[] = [];
+    this.#decoder.push(bytes, events);
+    for (const { data, id } of events)
+      this.frames.push({ id, event: JSON.parse(data) as TaskEvent | StreamEvent });
+    this.#wake();
+  }
+
+  #end(): void {
+    this.ended = true;
+    this.#wake();
+  }
+}
+
+/** What a client makes of frames. Throws where an event is missing. */
+export function reduced(frames: readonly Frame[], from: TaskTree = emptyTree): TaskTree {
+  let reducer = new Reducer(from);
+  for (const { event } of frames) {
+    if (event.type === "task.snapshot") reducer = new Reducer(treeOf(event));
+    else if ("sequence_number" in event) reducer.apply(event);
+  }
+  return reducer.state;
+}
+
+/** What the last event says that the state should hash to. */
+export function toldHash({ frames }: Stream): string | undefined {
+  const event = frames.at(-1)?.event;
+  return event !== undefined && "state_hash" in event ? event.state_hash : undefined;
+}

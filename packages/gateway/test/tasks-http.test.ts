@@ -1,0 +1,461 @@
+import { createHash } from "node:crypto";
+import type { TaskView } from "@deltawire/tasks";
+import { describe, expect, test } from "vitest";
+import { routeOf } from "../src/http/routes.ts";
+import { infoOf } from "./staged-tasks.ts";
+import { stage, Stream, type Stage } from "./task-stage.ts";
+import { pause } from "./scene.ts";
+
+interface Failure {
+  error: { code: string; param: string | null; message: string };
+  [beside: string]: unknown;
+}
+
+const failureOf = async (response: Response): Promise<[number, string, string | null]> => {
+  const { error } = (await response.json()) as Failure;
+  return [response.status, error.code, error.param];
+};
+const go = { model: "m", input: "Go" };
+
+describe("the way to a handler", () => {
+  test.each([
+    ["GET", "/api/tasks", "tasks", ""],
+    ["POST", "/api/tasks/", "start task", ""],
+    ["GET", "/api/tasks/task_1", "task", "task_1"],
+    ["GET", "/api/tasks/task_1/events", "task events", "task_1"],
+    ["GET", "/api/tasks/events", "task", "events"],
+    ["POST", "/api/tasks/task_1/cancel", "cancel task", "task_1"],
+    ["POST", "/api/tasks/a%2Fb/input", "task input", "a/b"],
+    ["POST", "/api/approvals/appr_1", "decide approval", "appr_1"],
+    ["GET", "/v1/models/up/vendor/small", "model", "up/vendor/small"],
+    ["GET", "/v1/models/a/events", "model", "a/events"],
+  ])("%s %s", (method, path, name, rest) => {
+    expect(routeOf(method, path)).toMatchObject({ is: "route", name, rest });
+  });
+
+  test.each(["/api/tasks/a/b", "/api/tasks//events", "/api/tasks/a/events/b", "/api/approvals"])(
+    "there is none for %s",
+    (path) => expect(routeOf("GET", path).is).toBe("unknown"),
+  );
+
+  test("names the method that is right", () => {
+    expect(routeOf("DELETE", "/api/tasks")).toEqual({
+      is: "wrong method",
+      allowed: ["POST", "GET"],
+    });
+    expect(routeOf("GET", "/api/tasks/a/cancel")).toEqual({
+      is: "wrong method",
+      allowed: ["POST"],
+    });
+  });
+});
+
+describe("starting a task", () => {
+  test("answers with the task and its address", async () => {
+    const { url, tasks, post } = await stage();
+    const asked = {
+      agent: "helper",
+      input: [
+        { type: "text", text: "What is this?" },
+        { type: "image_url", image_url: { url: "data:image/png;base64,AA==" } },
+        { type: "file_url", file_url: { url: "https://example.org/a.pdf" }, filename: "a.pdf" },
+      ],
+      instructions: "Be short.",
+      tool_groups: ["time"],
+      session_id: "s1",
+      limits: { rounds: 3, cost: 0.5, depth: 0 },
+      include: ["content"],
+    };
+    const response = await post("/api/tasks", asked);
+    expect(response.status).toBe(201);
+    const view = (await response.json()) as TaskView;
+    expect(view).toMatchObject({ status: "working", output: [], references: [], approvals: [] });
+    const address = response.headers.get("location");
+    expect(address).toBe(`/api/tasks/${view.task_id}`);
+    expect(await (await fetch(url + String(address))).json()).toEqual(view);
+    expect(tasks.started).toEqual([asked]);
+  });
+
+  test("answers with the events from the first on, if these are asked for; leaving is not stopping", async () => {
+    const { url, tasks } = await stage();
+    const stream = new Stream(`${url}/api/tasks`, {
+      method: "POST",
+      headers: { accept: "text/event-stream", "content-type": "application/json" },
+      body: JSON.stringify(go),
+    });
+    await stream.until("events", ({ types }) => types.length === 3);
+    expect([stream.status, stream.types]).toEqual([
+      200,
+      ["task.stream.opened", "task.created", "task.working"],
+    ]);
+    const taskId = stream.frames[1]?.event.task_id ?? "";
+    expect(stream.headers["location"]).toBe(`/api/tasks/${taskId}`);
+    stream.leave();
+    await pause(10);
+    expect(tasks.of(taskId).kept.tasks[taskId]?.status).toBe("working");
+  });
+
+  const at = "input[1]";
+  const parts = (part: unknown): object => ({
+    model: "m",
+    input: [{ type: "text", text: "" }, part],
+  });
+  test.each<[string, unknown, string | null]>([
+    ["neither agent nor model", { input: "x" }, "agent"],
+    ["both", { agent: "a", model: "m", input: "x" }, "model"],
+    ["a model that is no name", { model: 7, input: "x" }, "model"],
+    ["an empty name", { agent: " ", input: "x" }, "agent"],
+    ["no input", { model: "m" }, "input"],
+    ["an empty input", { model: "m", input: " " }, "input"],
+    ["no parts", { model: "m", input: [] }, "input"],
+    ["an unknown part", parts({ type: "video" }), `${at}.type`],
+    ["a part that is none", parts(null), `${at}.type`],
+    ["a part without text", parts({ type: "text" }), `${at}.text`],
+    ["a picture without address", parts({ type: "image_url", image_url: "x" }), `${at}.image_url`],
+    [
+      "a picture from this machine",
+      parts({ type: "image_url", image_url: { url: "file:///etc/passwd" } }),
+      `${at}.image_url.url`,
+    ],
+    ["a field that nobody knows", { ...go, limit: {} }, "limit"],
+    ["a limit that nobody knows", { ...go, limits: { round: 3 } }, "limits.round"],
+    ["a limit of nothing", { ...go, limits: { rounds: 0 } }, "limits.rounds"],
+    ["half a round", { ...go, limits: { rounds: 1.5 } }, "limits.rounds"],
+    ["groups that are no list", { ...go, tool_groups: "time" }, "tool_groups"],
+    ["a group that is no name", { ...go, tool_groups: ["time", 1] }, "tool_groups[1]"],
+    ["something else to include", { ...go, include: ["all"] }, "include[0]"],
+    ["no object", [], null],
+  ])("with %s is refused by name", async (_what, body, param) => {
+    const { tasks, post } = await stage();
+    expect(await failureOf(await post("/api/tasks", body))).toEqual([
+      400,
+      "invalid_request",
+      param,
+    ]);
+    expect(tasks.started).toEqual([]);
+  });
+
+  test.each([
+    ["unknown_agent", 404, "unknown_agent", "agent"],
+    ["unknown_model", 404, "model_not_found", "model"],
+    ["unknown_tool_group", 400, "unknown_tool_group", "tool_groups"],
+    ["closed", 503, "shutting_down", null],
+    ["store_full", 503, "store_unavailable", null],
+    ["something", 500, "internal_error", null],
+  ])("what the runtime calls %s is a %i", async (code, status, told, param) => {
+    const { tasks, post } = await stage();
+    tasks.failure = Object.assign(new Error("it is so"), { code });
+    expect(await failureOf(await post("/api/tasks", go))).toEqual([status, told, param]);
+  });
+});
+
+describe("a key that makes a start safe to repeat", () => {
+  const key = { "idempotency-key": "k1" };
+  const idOf = async (response: Response): Promise<string> =>
+    ((await response.json()) as TaskView).task_id;
+
+  test("answers with the same task, also while the first is under way and after it has ended", async () => {
+    const { tasks, post } = await stage();
+    const replies = await Promise.all([1, 2, 3].map(() => post("/api/tasks", go, key)));
+    expect(replies.map(({ status }) => status)).toEqual([201, 201, 201]);
+    const ids = await Promise.all(replies.map(idOf));
+    expect(new Set(ids).size).toBe(1);
+    expect(tasks.started).toHaveLength(1);
+    const replayed = replies.filter(({ headers }) => headers.get("idempotent-replayed") === "true");
+    expect(replayed).toHaveLength(2);
+
+    await tasks.of(ids[0] ?? "").end();
+    const again = await post("/api/tasks", { input: "Go", model: "m" }, key);
+    expect([again.status, await idOf(again)]).toEqual([201, ids[0]]);
+    expect(await idOf(await post("/api/tasks", go, { "idempotency-key": "k2" }))).not.toBe(ids[0]);
+    expect(tasks.started).toHaveLength(2);
+  });
+
+  test("is refused with another body", async () => {
+    const { tasks, post } = await stage();
+    await post("/api/tasks", go, key);
+    expect(await failureOf(await post("/api/tasks", { ...go, input: "Stop" }, key))).toEqual([
+      409,
+      "idempotency_conflict",
+      "Idempotency-Key",
+    ]);
+    expect(tasks.started).toHaveLength(1);
+  });
+
+  test("starts the very task that a first try could not", async () => {
+    const { tasks, post } = await stage();
+    tasks.failure = Object.assign(new Error("full"), { code: "store_full" });
+    expect((await post("/api/tasks", go, key)).status).toBe(503);
+    tasks.failure = undefined;
+    const id = await idOf(await post("/api/tasks", go, key));
+    expect(await idOf(await post("/api/tasks", go, key))).toBe(id);
+    expect(tasks.started).toHaveLength(1);
+  });
+
+  test("is a client's own", async () => {
+    const toml = `[server]\nport = 0\ndemo = true\n[clients.ann]\ntoken = "token-of-ann-0123"\n[clients.bob]\ntoken = "token-of-bob-0123"\n`;
+    const { post } = await stage({ toml });
+    const of = (name: string): Promise<Response> =>
+      post("/api/tasks", go, { ...key, authorization: `Bearer token-of-${name}-0123` });
+    const [ann, bob, none] = [await of("ann"), await of("bob"), await post("/api/tasks", go, key)];
+    expect(await idOf(ann)).not.toBe(await idOf(bob));
+    expect(none.status).toBe(401);
+  });
+});
+
+test("the list has the newest first, in pages, by session and by status", async () => {
+  const { url, tasks } = await stage();
+  const ids: string[] = [];
+  for (const session_id of ["a", "b", "a", "b", "a"])
+    ids.unshift(await tasks.start({ ...go, session_id }));
+  await tasks.of(ids[1] ?? "").end();
+  interface Page {
+    data: { task_id: string }[];
+    has_more: boolean;
+    next_before: string | null;
+  }
+  const list = async (query: string): Promise<Page> =>
+    (await (await fetch(`${url}/api/tasks${query}`)).json()) as Page;
+  const idsOf = async (query: string): Promise<string[]> =>
+    (await list(query)).data.map(({ task_id }) => task_id);
+  expect(await idsOf("")).toEqual(ids);
+  const first = await list("?limit=2");
+  expect([first.has_more, first.next_before]).toEqual([true, ids[1]]);
+  expect(await idsOf(`?limit=2&before=${first.next_before}`)).toEqual(ids.slice(2, 4));
+  expect(await list(`?limit=2&before=${ids[3]}`)).toMatchObject({
+    has_more: false,
+    next_before: null,
+    data: [{ task_id: ids[4], status: "working", agent: "a", session_id: "a" }],
+  });
+  expect(await idsOf("?session_id=b")).toEqual([ids[1], ids[3]]);
+  expect(await idsOf("?status=completed")).toEqual([ids[1]]);
+  for (const limit of ["0", "101", "x", "-1"])
+    expect(await failureOf(await fetch(`${url}/api/tasks?limit=${limit}`))).toEqual([
+      400,
+      "invalid_request",
+      "limit",
+    ]);
+});
+
+describe("a task", () => {
+  test("that nobody knows is a 404 wherever it is asked for", async () => {
+    const { url, post } = await stage();
+    for (const response of [
+      await fetch(`${url}/api/tasks/task_none`),
+      await fetch(`${url}/api/tasks/task_none/events`),
+      await post("/api/tasks/task_none/cancel"),
+      await post("/api/tasks/task_none/input", { input: "x" }),
+    ])
+      expect(await failureOf(response)).toEqual([404, "task_not_found", null]);
+    expect(await failureOf(await post("/api/approvals/none", { decision: "deny" }))).toEqual([
+      404,
+      "approval_not_found",
+      null,
+    ]);
+  });
+
+  test("of a sub-agent has a view of its own, but no events of its own", async () => {
+    const { url, tasks } = await stage();
+    const task = await tasks.task();
+    const parent = { parent_task_id: task.id, parent_call_id: "call_1", depth: 1 };
+    await task.emit({
+      type: "task.created",
+      task_id: "call_1",
+      task: { ...infoOf(task.id), ...parent },
+    });
+    expect(await (await fetch(`${url}/api/tasks/call_1`)).json()).toMatchObject({
+      task_id: "call_1",
+      status: "created",
+    });
+    for (const path of ["/api/tasks/call_1/events", "/api/events?task=call_1"]) {
+      const response = await fetch(url + path);
+      const body = (await response.json()) as Failure;
+      expect([response.status, body.error.code, body["root_task_id"]]).toEqual([
+        400,
+        "not_a_root_task",
+        task.id,
+      ]);
+      expect(body.error.message).toContain(task.id);
+    }
+  });
+
+  test("is not followed from a place that is none", async () => {
+    const { url, tasks } = await stage();
+    const { id } = await tasks.task();
+    const address = `${url}/api/tasks/${id}/events`;
+    for (const after of ["x", "-2", "1.5", "", "1e3", "99999999999999999999"])
+      expect([after, await failureOf(await fetch(`${address}?after=${after}`))]).toEqual([
+        after,
+        [400, "invalid_request", "after"],
+      ]);
+    const headers = { "last-event-id": "A:3" };
+    expect(await failureOf(await fetch(address, { headers }))).toEqual([
+      400,
+      "invalid_request",
+      "Last-Event-ID",
+    ]);
+    expect(await failureOf(await fetch(`${address}?replay=some`))).toEqual([
+      400,
+      "invalid_request",
+      "replay",
+    ]);
+  });
+
+  test("is cancelled with or without a reason, and a second time too; one that has ended is not", async () => {
+    const { url, tasks, post } = await stage();
+    const [stopped, done] = [await tasks.task(), await tasks.task()];
+    const response = await post(`/api/tasks/${stopped.id}/cancel`, { reason: "enough" });
+    expect([response.status, await response.json()]).toMatchObject([200, { status: "canceled" }]);
+    const events = await (await fetch(`${url}/api/tasks/${stopped.id}/events?after=1`)).text();
+    expect(events).toContain('"by":"user","reason":"enough"');
+    expect((await post(`/api/tasks/${stopped.id}/cancel`)).status).toBe(200);
+    await done.end();
+    expect(await failureOf(await post(`/api/tasks/${done.id}/cancel`))).toEqual([
+      409,
+      "task_ended",
+      null,
+    ]);
+    expect(await failureOf(await post(`/api/tasks/${done.id}/cancel`, { why: "x" }))).toEqual([
+      400,
+      "invalid_request",
+      "why",
+    ]);
+  });
+
+  test("hears a user's word while it runs, and not after", async () => {
+    const { tasks, post } = await stage();
+    const task = await tasks.task();
+    const path = `/api/tasks/${task.id}/input`;
+    const added = await post(path, { input: "Wait" });
+    expect(await added.json()).toEqual({ task_id: task.id, delivery: "steer" });
+    await post(path, { input: [{ type: "text", text: "Then" }], delivery: "queue" });
+    expect(task.kept.tasks[task.id]?.inputs.map(({ delivery }) => delivery)).toEqual([
+      "steer",
+      "queue",
+    ]);
+    expect(await failureOf(await post(path, { input: "x", delivery: "now" }))).toEqual([
+      400,
+      "invalid_request",
+      "delivery",
+    ]);
+    await task.end();
+    expect(await failureOf(await post(path, { input: "x" }))).toEqual([409, "task_ended", null]);
+  });
+
+  test("that waits for its runtime says so", async () => {
+    const { tasks, post } = await stage();
+    const task = await tasks.task();
+    tasks.forget(task.id);
+    const response = await post(`/api/tasks/${task.id}/input`, { input: "x" });
+    expect(response.headers.get("retry-after")).toBe("5");
+    expect(await failureOf(response)).toEqual([503, "task_not_running", null]);
+  });
+});
+
+describe("an approval", () => {
+  const waiting = async (toml?: string): Promise<Stage & { taskId: string }> => {
+    const staged = await stage(toml === undefined ? {} : { toml });
+    const task = await staged.tasks.task();
+    await task.ask("appr_1");
+    return { ...staged, taskId: task.id };
+  };
+
+  test("that two tabs decide at once has one winner, and the other is told who", async () => {
+    const { post, tasks, taskId } = await waiting();
+    const [one, other] = await Promise.all([
+      post("/api/approvals/appr_1", { decision: "approve", arguments: { a: 1 } }),
+      post("/api/approvals/appr_1", { decision: "deny", reason: "no" }),
+    ]);
+    const [won, late] = one.status === 200 ? [one, other] : [other, one];
+    expect([won.status, late.status]).toEqual([200, 409]);
+    const { approval: winner } = (await won.json()) as { approval: object };
+    const refused = (await late.json()) as Failure;
+    expect(refused.error.code).toBe("approval_resolved");
+    expect(refused["approval"]).toEqual(winner);
+    expect(tasks.of(taskId).approval("appr_1")).toEqual(winner);
+    expect(winner).toMatchObject({ status: "resolved", resolution: { by: "user" } });
+  });
+
+  test("is decided in the name of the token's owner, with arguments as JSON text", async () => {
+    const { post } = await waiting(
+      `[server]\nport = 0\ndemo = true\n[clients.ann]\ntoken = "token-of-ann-0123"\n`,
+    );
+    const response = await post(
+      "/api/approvals/appr_1",
+      { decision: "approve", arguments: { a: 1 }, scope: "session", any_arguments: false },
+      { authorization: "Bearer token-of-ann-0123" },
+    );
+    expect(await response.json()).toMatchObject({
+      approval: { resolution: { by: "ann", arguments: '{"a":1}', scope: "session" } },
+    });
+  });
+
+  test.each<[string, object, string]>([
+    ["no decision", {}, "decision"],
+    ["an unknown one", { decision: "yes" }, "decision"],
+    ["one that it does not offer", { decision: "redact" }, "decision"],
+    ["half arguments", { decision: "approve", arguments: '{"a":' }, "arguments"],
+    ["an unknown scope", { decision: "approve", scope: "ever" }, "scope"],
+    ["a reason that is none", { decision: "deny", reason: 3 }, "reason"],
+    ["an unknown field", { decision: "deny", because: "x" }, "because"],
+  ])("with %s stays open", async (_what, body, param) => {
+    const { post, tasks, taskId } = await waiting();
+    expect(await failureOf(await post("/api/approvals/appr_1", body))).toEqual([
+      400,
+      "invalid_request",
+      param,
+    ]);
+    expect(tasks.of(taskId).approval("appr_1").status).toBe("pending");
+  });
+});
+
+describe("a blob", () => {
+  const bytes = Buffer.from("<svg onload='alert(1)'/>");
+  const hash = createHash("sha256").update(bytes).digest("hex");
+
+  test.each([
+    ["image/png", "inline", "image/png"],
+    ["audio/mpeg", "inline", "audio/mpeg"],
+    ["image/svg+xml", "attachment", "image/svg+xml"],
+    ["IMAGE/SVG+XML", "attachment", "IMAGE/SVG+XML"],
+    ["text/html", "attachment", "text/html"],
+    ["application/pdf", "attachment", "application/pdf"],
+    ["image/png\r\nset-cookie: a=b", "attachment", "application/octet-stream"],
+    ["", "attachment", "application/octet-stream"],
+  ])("kept as %j is shown %s", async (kept, disposition, type) => {
+    const { url, store } = await stage();
+    await store.put(bytes, kept);
+    const response = await fetch(`${url}/api/blobs/${hash}`);
+    expect(Buffer.from(await response.arrayBuffer())).toEqual(bytes);
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      "content-type": type,
+      "content-disposition": disposition,
+      "content-security-policy": "sandbox; default-src 'none'",
+      "x-content-type-options": "nosniff",
+      "cache-control": "private, max-age=31536000, immutable",
+    });
+    expect(response.headers.has("set-cookie")).toBe(false);
+  });
+
+  test("that nobody has, or whose name is no hash, is a 404", async () => {
+    const { url } = await stage();
+    for (const name of [hash, "..%2F..%2Fetc%2Fpasswd", hash.toUpperCase(), "x"])
+      expect(await failureOf(await fetch(`${url}/api/blobs/${name}`))).toEqual([
+        404,
+        "blob_not_found",
+        null,
+      ]);
+  });
+});
+
+test("old tasks are removed from time to time, and a failure of that is only told", async () => {
+  const { store, lines } = await stage({ pruneMs: 5 });
+  const asked: number[] = [];
+  store.prune = (now) => {
+    asked.push(now);
+    return Promise.reject(new Error("busy"));
+  };
+  await pause(30);
+  expect(asked.length).toBeGreaterThan(1);
+  expect(lines).toContain("old tasks could not be removed: Error: busy");
+});

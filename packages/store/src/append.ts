@@ -1,0 +1,47 @@
+import { type Batch, doesNotFollow, hasEnded } from "./batch.ts";
+import { StoreError } from "./error.ts";
+import { insertBlobRef } from "./sql/blobs.ts";
+import type { Connection } from "./sql/connection.ts";
+import { insertEvent } from "./sql/events.ts";
+import { insertApproval, insertTask, rootTask, setHead, setStatus } from "./sql/tasks.ts";
+
+/** In a transaction: the events of a batch and what they say of tasks, approvals and blobs. */
+export function appendBatch(db: Connection, batch: Batch, now: number): void {
+  const known = rootTask(db, batch.rootTaskId);
+  const head = known?.head ?? -1;
+  if (batch.first !== head + 1) throw doesNotFollow(batch.rootTaskId, batch.first, head);
+  const root = known?.number ?? createRoot(db, batch, now);
+  for (const row of batch.rows) insertEvent(db, root, row);
+  for (const change of batch.changes) {
+    if (change.is === "status")
+      setStatus(db, change.taskId, change.status, hasEnded(change.status) ? now : null, now);
+    else if (change.is === "approval") insertApproval(db, change.approvalId, root);
+    else if (change.taskId !== batch.rootTaskId) {
+      const number = insertTask(db, { ...change, root, now });
+      if (number === undefined) throw taken(change.taskId);
+    }
+  }
+  for (const hash of batch.blobs) insertBlobRef(db, root, hash);
+  setHead(db, root, batch.last, now);
+}
+
+function createRoot(db: Connection, batch: Batch, now: number): number {
+  const created = batch.changes.find(
+    (change) => change.is === "created" && change.taskId === batch.rootTaskId,
+  );
+  if (created?.is !== "created")
+    throw new StoreError(
+      "store_failed",
+      `${batch.rootTaskId}: the first batch of a task must hold its task.created, so nothing of it was kept`,
+    );
+  const number = insertTask(db, { ...created, root: null, now });
+  if (number === undefined) throw taken(batch.rootTaskId);
+  return number;
+}
+
+function taken(taskId: string): StoreError {
+  return new StoreError(
+    "store_failed",
+    `${taskId}: another task has this id, so nothing of the batch was kept`,
+  );
+}

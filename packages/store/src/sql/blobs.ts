@@ -1,0 +1,104 @@
+import type { Connection } from "./connection.ts";
+
+export interface BlobRow {
+  media_type: string;
+  size: number;
+  in_file: 0 | 1;
+  bytes: Uint8Array | null;
+}
+
+export function blobOf(db: Connection, hash: string): BlobRow | undefined {
+  return db.get<BlobRow>("SELECT media_type, size, in_file, bytes FROM blobs WHERE hash = ?", hash);
+}
+
+export function blobPlace(
+  db: Connection,
+  hash: string,
+): Pick<BlobRow, "size" | "in_file"> | undefined {
+  return db.get("SELECT size, in_file FROM blobs WHERE hash = ?", hash);
+}
+
+/** Says that it is wanted again, and where it is. */
+export function touchBlob(
+  db: Connection,
+  hash: string,
+  now: number,
+): Pick<BlobRow, "size" | "in_file"> | undefined {
+  return db.get("UPDATE blobs SET put_at = ? WHERE hash = ? RETURNING size, in_file", now, hash);
+}
+
+/** `bytes` null: they are in a file. The same bytes a second time keep their place and their media type. */
+export function upsertBlob(
+  db: Connection,
+  blob: { hash: string; mediaType: string; size: number; bytes: Uint8Array | null; now: number },
+): void {
+  db.run(
+    `INSERT INTO blobs (hash, media_type, size, in_file, bytes, put_at) VALUES (?, ?, ?, ?, ?, ?)
+      ON CONFLICT (hash) DO UPDATE SET put_at = excluded.put_at`,
+    blob.hash,
+    blob.mediaType,
+    blob.size,
+    blob.bytes === null ? 1 : 0,
+    blob.bytes,
+    blob.now,
+  );
+}
+
+export function insertBlobRef(db: Connection, root: number, hash: string): void {
+  db.run(
+    "INSERT INTO blob_refs (root, hash) VALUES (?, ?) ON CONFLICT (root, hash) DO NOTHING",
+    root,
+    hash,
+  );
+}
+
+export function bytesInFiles(db: Connection): number {
+  return (
+    db.get<{ bytes: number | null }>("SELECT sum(size) AS bytes FROM blobs WHERE in_file = 1")
+      ?.bytes ?? 0
+  );
+}
+
+/** Bytes of blobs that no task refers to, but that were put since a time. */
+export function bytesAwaited(db: Connection, putSince: number): number {
+  return (
+    db.get<{ bytes: number | null }>(
+      `SELECT sum(size) AS bytes FROM blobs WHERE put_at >= ?
+        AND NOT EXISTS (SELECT 1 FROM blob_refs WHERE blob_refs.hash = blobs.hash)`,
+      putSince,
+    )?.bytes ?? 0
+  );
+}
+
+export interface RemovedBlob {
+  hash: string;
+  in_file: 0 | 1;
+}
+
+/** Removes blobs, `limit` at the most, that no task refers to and that were put before a time. */
+export function deleteUnusedBlobs(db: Connection, putBefore: number, limit: number): RemovedBlob[] {
+  return db.all(
+    `DELETE FROM blobs WHERE hash IN (
+      SELECT hash FROM blobs WHERE put_at < ?
+        AND NOT EXISTS (SELECT 1 FROM blob_refs WHERE blob_refs.hash = blobs.hash)
+        LIMIT ?)
+      RETURNING hash, in_file`,
+    putBefore,
+    limit,
+  );
+}
+
+/** Removes those blobs of a task that no other task refers to, if they were put before a time. */
+export function deleteBlobsOf(db: Connection, root: number, putBefore: number): RemovedBlob[] {
+  return db
+    .all<{ hash: string }>("DELETE FROM blob_refs WHERE root = ? RETURNING hash", root)
+    .flatMap(({ hash }) =>
+      db.all<RemovedBlob>(
+        `DELETE FROM blobs WHERE hash = ? AND put_at < ?
+          AND NOT EXISTS (SELECT 1 FROM blob_refs WHERE blob_refs.hash = blobs.hash)
+          RETURNING hash, in_file`,
+        hash,
+        putBefore,
+      ),
+    );
+}

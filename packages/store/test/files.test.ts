@@ -1,0 +1,156 @@
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
+import { symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { openStore } from "@deltawire/store";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { openForWriting } from "../src/database.ts";
+import { migrations } from "../src/sql/migrations.ts";
+import { opened, startChild, temporaryFolder } from "./opened.ts";
+import { created, warnings } from "./sample-events.ts";
+
+describe("only the owner may read", () => {
+  test("what the store makes: its folder, the database and all that lies beside it", async () => {
+    const folder = join(temporaryFolder(), "new", "data");
+    const store = await opened({ folder });
+    await store.append("t", [created("t")], { durable: true });
+    const hash = await store.put(new Uint8Array(100_000), "image/png");
+    expect(modes(folder)).toEqual({
+      ".": "700",
+      "deltawire.db": "600",
+      "deltawire.db-blobs": "700",
+      [`deltawire.db-blobs/${hash}`]: "600",
+      "deltawire.db-lock": "600",
+      "deltawire.db-shm": "600",
+      "deltawire.db-wal": "600",
+    });
+  });
+
+  test("a database that was open to others; the folder that somebody made stays as it is", async () => {
+    const folder = temporaryFolder();
+    const first = await openStore({ folder });
+    await first.append("t", [created("t")], { durable: true });
+    await first.close();
+    chmodSync(folder, 0o755);
+    chmodSync(join(folder, "deltawire.db"), 0o644);
+    const raw = new DatabaseSync(join(folder, "deltawire.db")); // makes -wal and -shm as open as the database
+    raw.exec("CREATE TABLE more (a)");
+    expect(modes(folder)).toMatchObject({ "deltawire.db-wal": "644", "deltawire.db-shm": "644" });
+    await opened({ folder });
+    expect(modes(folder)).toMatchObject({
+      ".": "755",
+      "deltawire.db": "600",
+      "deltawire.db-wal": "600",
+      "deltawire.db-shm": "600",
+    });
+    raw.close();
+  });
+});
+
+test("two names of one file have one lock", async () => {
+  const folder = temporaryFolder();
+  mkdirSync(join(folder, "real"));
+  symlinkSync(join(folder, "real"), join(folder, "link"));
+  await opened({ folder: join(folder, "real") });
+  symlinkSync(join(folder, "real", "deltawire.db"), join(folder, "other.db"));
+  for (const path of [join(folder, "link", "deltawire.db"), join(folder, "other.db")])
+    await expect(openStore({ path, timeoutMs: 0 })).rejects.toMatchObject({ code: "store_locked" });
+});
+
+describe("in a folder that cannot be written to", () => {
+  test("a store is served for reading, with a warning", async () => {
+    const folder = temporaryFolder();
+    const path = join(folder, "tasks.db");
+    const store = await openStore({ path });
+    await store.append("t", [created("t"), ...warnings("t", 1, 4)], { durable: true });
+    await store.close();
+    const child = startChild([path, "read"], forbidWriting(folder));
+    await child.ended;
+    const [told] = child.lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(told).toEqual({
+      readOnly: true,
+      rows: 5,
+      told: [expect.stringMatching(/^only to be read: .+tasks\.db cannot be .+ permission denied/)],
+      write: {
+        code: "store_unreachable",
+        message: expect.stringMatching(/tasks\.db is open for reading only: .+choose another path/),
+      },
+    });
+  });
+
+  test("a new store is refused", async () => {
+    const folder = temporaryFolder();
+    const path = join(folder, "tasks.db");
+    const child = startChild([path, "open"], forbidWriting(folder));
+    await child.ended;
+    expect(JSON.parse(child.lines[0] ?? "")).toMatchObject({
+      code: "store_unreachable",
+      message: expect.stringContaining("check that it is a file in a folder that this user may"),
+    });
+  });
+});
+
+describe("a file of version 1", () => {
+  const later = [...migrations.slice(0, 1), "ALTER TABLE tasks ADD COLUMN title TEXT"];
+  const options = { timeoutMs: 100, now: Date.now, migrations: later };
+
+  test("is brought up to date, with a backup of how it was", async () => {
+    const path = await versionOne();
+    openForWriting(path, options).close();
+    expect(marks(path)).toEqual({ version: 2, titled: true });
+    expect(marks(`${path}-v1.bak`)).toEqual({ version: 1, titled: false });
+    expect((statSync(`${path}-v1.bak`).mode & 0o777).toString(8)).toBe("600");
+    const backup = await opened({ path: `${path}-v1.bak` });
+    expect(await backup.read("t", -1, 100)).toHaveLength(51);
+  });
+
+  test("is not backed up when there is nothing to do", async () => {
+    const path = await versionOne();
+    await opened({ path });
+    expect(existsSync(`${path}-v1.bak`)).toBe(false);
+  });
+
+  test("stays as it was when one of the steps fails", async () => {
+    const path = await versionOne();
+    const broken = [...later, "DROP TABLE blobs; ALTER TABLE nothing ADD COLUMN x"];
+    expect(() => openForWriting(path, { ...options, migrations: broken })).toThrow("nothing");
+    expect(marks(path)).toEqual({ version: 1, titled: false });
+    const store = await opened({ path });
+    await store.append("t", warnings("t", 51, 1), { durable: true });
+    await store.put(new Uint8Array(3), "image/png");
+  });
+});
+
+async function versionOne(): Promise<string> {
+  const path = join(temporaryFolder(), "tasks.db");
+  openForWriting(path, { timeoutMs: 0, now: Date.now, migrations: migrations.slice(0, 1) }).close();
+  const store = await openStore({ path });
+  await store.append("t", [created("t"), ...warnings("t", 1, 50)], { durable: true });
+  await store.close();
+  return path;
+}
+
+function marks(path: string) {
+  const raw = new DatabaseSync(path, { readOnly: true });
+  const version = raw.prepare("PRAGMA user_version").get()?.["user_version"];
+  const columns = raw.prepare("PRAGMA table_info(tasks)").all();
+  raw.close();
+  return { version, titled: columns.some((column) => column["name"] === "title") };
+}
+
+/** Also for the superuser, who may write everywhere: then the other process runs as nobody. */
+function forbidWriting(folder: string): { uid?: number } {
+  const uid = process.getuid?.() === 0 ? 65534 : undefined;
+  if (uid !== undefined)
+    for (const name of ["", ...readdirSync(folder)]) chownSync(join(folder, name), uid, uid);
+  chmodSync(folder, 0o500);
+  onTestFinished(() => chmodSync(folder, 0o700));
+  return uid === undefined ? {} : { uid };
+}
+
+function modes(folder: string): Record<string, string> {
+  const names = [".", ...readdirSync(folder, { recursive: true, encoding: "utf8" })];
+  return Object.fromEntries(
+    names.map((name) => [name, (statSync(join(folder, name)).mode & 0o777).toString(8)]),
+  );
+}

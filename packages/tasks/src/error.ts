@@ -1,0 +1,23 @@
+export type TaskErrorCode =
+  | "gap" // an event came whose predecessors are missing
+  | "illegal_event" // what was to be written would break an invariant
+  | "unknown_version" // the stream is of a protocol that this reader does not know
+  | "unreadable" // it is no event at all
+  | "invalid_tool_output" // a tool returned what neither a model nor a person can be shown
+  | "invalid_message"; // a chat client sent what is no message
+
+/** The only error that this package throws on purpose. */
+export class TaskError extends Error {
+  readonly code: TaskErrorCode;
+
+  constructor(code: TaskErrorCode, message: string, options: { cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = "TaskError";
+    this.code = code;
+  }
+}
+
+/** Closes a `switch` over one of our own unions: a member that was forgotten is a type error. */
+export function unreachable(value: never): never {
+  throw new TypeError(`unhandled case: ${JSON.stringify(value)}`);
+}

@@ -1,0 +1,106 @@
+export type { JsonObject, JsonValue } from "./json.ts";
+export { TaskError, type TaskErrorCode } from "./error.ts";
+export {
+  protocolVersion,
+  type DoneItem,
+  type Effect,
+  type ItemPatch,
+  type Snapshot,
+  type Stored,
+  type StreamEvent,
+  type TaskEvent,
+  type TaskEventBody,
+  type TaskEventType,
+} from "./events.ts";
+export type {
+  Annotation,
+  Approval,
+  ApprovalKind,
+  ApprovalScope,
+  AudioBlock,
+  Block,
+  ContentPart,
+  DataBlock,
+  Decision,
+  FileBlock,
+  ImageBlock,
+  InputItem,
+  ItemStatus,
+  Limits,
+  MessageItem,
+  Outcome,
+  OutputItem,
+  ReasoningItem,
+  Reference,
+  Resolution,
+  RetractedItem,
+  SummaryText,
+  TaskFailure,
+  TaskInfo,
+  TaskStatus,
+  TextBlock,
+  ToolCallItem,
+  ToolResultItem,
+  Usage,
+} from "./items.ts";
+export type {
+  Execution,
+  TaskApproval,
+  TaskInput,
+  TaskReference,
+  TaskState,
+  TaskTree,
+  TaskView,
+} from "./state.ts";
+export type { BlobStore, Grant, LogEntry, LogRow, StoreErrorCode, TaskLog } from "./log.ts";
+export { annotate, Annotator, type Annotated } from "./annotator.ts";
+export { canonicalJson } from "./canonical-json.ts";
+export { emptyTree, reduce, Reducer } from "./reducer.ts";
+export { sha256 } from "./sha256.ts";
+export { snapshotOf, treeOf } from "./snapshot.ts";
+export { stateHash } from "./state-hash.ts";
+export { taskView } from "./view.ts";
+export { ReferencePool, withoutMarkers, withoutReferences, type CitedGroup } from "./references.ts";
+export {
+  normalizeToolOutput,
+  type Grouped,
+  type ToolBlock,
+  type ToolOutput,
+  type ToolPart,
+} from "./tool-output.ts";
+export { coalesce, joinEvents } from "./coalesce.ts";
+export { encodeTaskEvent } from "./sse.ts";
+export { createTaskStore, type TaskStoreClient, type TaskStoreOptions } from "./task-store.ts";
+export type {
+  Connect,
+  ConnectionInfo,
+  ConnectionState,
+  Cursor,
+  FollowOptions,
+  Schedule,
+  StreamHandlers,
+} from "./task-follower.ts";
+export { argumentsHash } from "./arguments-hash.ts";
+export type { ContentEnd, ItemEnd } from "./item-context.ts";
+export { MessageWriter, ToolResultWriter } from "./item-writers.ts";
+export { ReasoningWriter, ToolCallWriter } from "./model-item-writers.ts";
+export type { RuleName } from "./rules/rule-broken.ts";
+export { LogValidator, validateLog, type Broken, type ValidatorOptions } from "./validator.ts";
+export { TaskWriter } from "./task-writer.ts";
+export { TreeWriter, type NewTask, type TreeWriterOptions } from "./writer.ts";
+export type {
+  UiChunk,
+  UiData,
+  UiFinishReason,
+  UiMetadata,
+  UiSubtask,
+} from "./ui-messages/chunks.ts";
+export {
+  approvalsAreAnswered,
+  uiInput,
+  type UiApproval,
+  type UiHistoryMessage,
+  type UiHistoryPart,
+  type UiInput,
+} from "./ui-messages/input.ts";
+export { UiMessageStream, type UiMessageStreamOptions } from "./ui-messages/stream.ts";

@@ -1,0 +1,93 @@
+import type {
+  Approval,
+  InputItem,
+  OutputItem,
+  Reference,
+  Resolution,
+  RetractedItem,
+  TaskFailure,
+  TaskInfo,
+  TaskStatus,
+  Usage,
+} from "./items.ts";
+
+/*
+ * What events amount to. Plain JSON: a snapshot is this, written down. Tasks stand side by side; `view.ts` nests the
+ * items of a sub-agent in the result that they belong to.
+ */
+
+export interface TaskTree {
+  /** Of the first event; empty before it. */
+  readonly root_task_id: string;
+  /** The number of the last event that was applied; -1 before the first. */
+  readonly head: number;
+  readonly tasks: Readonly<Record<string, TaskState>>;
+  readonly references: readonly TaskReference[];
+  readonly approvals: readonly TaskApproval[];
+}
+
+export interface TaskState {
+  readonly task_id: string;
+  readonly info: TaskInfo;
+  readonly status: TaskStatus;
+  /** By `output_index`; what was taken back keeps its place. */
+  readonly output: readonly (OutputItem | RetractedItem)[];
+  readonly usage: Usage;
+  readonly tree_usage?: Usage;
+  /** Of the last round that was started. */
+  readonly round: number;
+  /** False while the model speaks. */
+  readonly round_done: boolean;
+  readonly round_started_at_index: number;
+  /** Of the last takeover after a crash. */
+  readonly epoch: number;
+  readonly executions: readonly Execution[];
+  /** What the user said while it ran. */
+  readonly inputs: readonly TaskInput[];
+  readonly error?: TaskFailure;
+  readonly ended?: { by?: string; reason?: string };
+}
+
+/**
+ * `taken_at` is the `output_index` at which the model saw it: of the first round that was started afterwards, and for a
+ * queued one of the first round after a turn (whose last item is no tool result).
+ */
+export interface TaskInput {
+  readonly item: InputItem;
+  readonly delivery: "steer" | "queue";
+  readonly taken_at?: number;
+}
+
+/** A run of a tool. */
+export interface Execution {
+  readonly call_id: string;
+  readonly execution_id: string;
+  readonly attempt: number;
+  readonly args_hash: string;
+  readonly effect: "pure" | "idempotent" | "once";
+  readonly idempotency_key: string;
+  /** Absent while it runs. */
+  readonly outcome?: string;
+}
+
+export interface TaskReference extends Reference {
+  readonly task_id: string;
+}
+
+export interface TaskApproval extends Approval {
+  readonly task_id: string;
+  readonly status: "pending" | "resolved" | "expired";
+  readonly resolution?: Resolution;
+}
+
+/** The public object: what `GET /api/tasks/:id` answers and `state_hash` is the hash of. */
+export interface TaskView {
+  task_id: string;
+  status: TaskStatus;
+  output: OutputItem[];
+  usage: Usage;
+  references: Reference[];
+  /** Its own and those of all tasks below it. */
+  approvals: TaskApproval[];
+  error?: TaskFailure;
+}

@@ -1,0 +1,301 @@
+import {
+  argumentsHash,
+  TaskError,
+  TreeWriter,
+  validateLog,
+  type LogEntry,
+  type RuleName,
+  type TaskEvent,
+  type TaskWriter,
+} from "@deltawire/tasks";
+import { expect, test } from "vitest";
+
+/* Every rule, broken by one change to a legal log. */
+
+type Loose = Record<string, unknown> & { type: string; task_id: string };
+type Change = (log: Loose[]) => void;
+
+const cases: Record<RuleName, Change> = {
+  shape: edit("task.text.delta", { delta: 5 }),
+  dense_numbers: (log) => void log.splice(4, 1),
+  unique_ids: edit("task.output_item.added", { "item.id": "rs_1" }, 1),
+  unfinished: (log) => void log.pop(),
+  created_first: renumbered((log) => void log.splice(0, 1)),
+  created_once: after("task.working", (log) => log[0]),
+  created_fields: edit("task.created", { "task.protocol_version": "2.0" }),
+  parent_call: edit("task.created", { "task.parent_call_id": "call_1" }, 1),
+  depth: edit("task.created", { "task.depth": 3 }, 1),
+  status_transition: after("task.working", { type: "task.queued", task_id: "root" }),
+  input_required_ancestors: drop("task.input_required", 1),
+  input_required_approvals: edit("task.input_required", { approval_ids: ["ap_none"] }),
+  one_terminal: after("task.completed", warning("root"), 1),
+  children_end_first: drop("task.completed", 0),
+  items_closed: before("task.canceled", {
+    type: "task.output_item.added",
+    task_id: "root",
+    output_index: 0,
+    item: { type: "message", id: "msg_x", role: "assistant", block_list: [] },
+  }),
+  approvals_closed: after("task.working", {
+    type: "task.approval.requested",
+    task_id: "root",
+    approval: { approval_id: "ap_x", kind: "question", choices: ["approve"] },
+  }),
+  executions_closed: drop("task.tool_execution.done", 1),
+  rounds: edit("task.round.started", { round: 3 }, 1),
+  compression: after("task.working", {
+    type: "task.context_compression.completed",
+    task_id: "root",
+  }),
+  usage_cumulative: after("task.usage.updated", {
+    type: "task.usage.updated",
+    task_id: "root",
+    usage: { input_tokens: 0, output_tokens: 9, total_tokens: 9 },
+  }),
+  state_hash: edit("task.completed", { state_hash: "0".repeat(64) }),
+  output_index: edit("task.output_item.added", { output_index: 7 }),
+  item_id: edit("task.reasoning_summary_text.delta", { item_id: "fc_2" }),
+  item_opens_empty: edit("task.output_item.added", {
+    "item.summary": [{ type: "text", text: "" }],
+  }),
+  item_once: again("task.output_item.done"),
+  item_identity: edit("task.output_item.done", { "item.name": "another" }, 1),
+  item_status: edit("task.output_item.added", { "item.status": "completed" }),
+  retraction: after("task.round.done", {
+    type: "task.output_item.retracted",
+    task_id: "root",
+    item_id: "rs_1",
+    output_index: 0,
+    reason: "cut",
+  }),
+  open_part: again("task.reasoning_summary_item.done"),
+  part_index: edit("task.reasoning_summary_item.added", { summary_index: 1 }),
+  parts_closed: drop("task.reasoning_summary_item.done"),
+  joined_is_done: edit("task.reasoning_summary_text.delta", { delta: "Wondering." }),
+  surrogate_pairs: edit("task.text.delta", { delta: "\ud83d" }),
+  block_list: edit("task.output_item.done", { "item.block_list": [] }, 3),
+  child_blocks: edit("task.output_item.done", { "item.block_list": [] }, 6),
+  arguments_done: drop("task.tool_call_arguments.done"),
+  one_result: after(
+    "task.output_item.added",
+    (log) => {
+      const result = log.find(({ item }) => (item as Loose | undefined)?.type === "tool_result");
+      return { ...result, output_index: 4, item: { ...(result?.["item"] as object), id: "fco_x" } };
+    },
+    3,
+  ),
+  result_of_call: edit("task.output_item.added", { "item.call_id": "call_none" }, 3),
+  call_has_result: before("task.canceled", ...callWithoutResult()),
+  annotations: edit("task.text.annotation.added", { "annotation.start_index": 1 }),
+  reference_ids: edit("task.reference.added", { "reference.reference_id": 2 }),
+  reference_blocks: edit("task.reference.added", { "reference.block_indexes": [4] }),
+  block_ids: edit("task.text.added", { "item.id": 1 }),
+  approval_of_call: edit("task.approval.requested", { "approval.call_id": "call_none" }),
+  approval_pending: again("task.approval.resolved"),
+  approval_choice: edit("task.approval.resolved", { decision: "redact" }),
+  not_approved: drop("task.approval.resolved"),
+  execution_of_call: edit("task.tool_execution.started", { call_id: "call_none" }),
+  executed_hash: edit("task.tool_execution.started", { args_hash: argumentsHash("{}") }),
+  run_once: after("task.tool_execution.done", (log) => ({
+    ...log.find(({ type }) => type === "task.tool_execution.started"),
+    type: "task.tool_execution.started",
+    task_id: "root",
+    execution_id: "ex_x",
+    attempt: 2,
+  })),
+  execution_attempt: edit("task.tool_execution.started", { attempt: 2 }),
+  execution_running: edit("task.tool_execution.done", { execution_id: "ex_none" }),
+};
+
+/** Those that a whole run cannot show first are shown by one that was cancelled. */
+const shownByCancelled = new Set<RuleName>(["items_closed", "call_has_result"]);
+
+test.each(Object.entries(cases))("a log that breaks %s is told so", (rule, change) => {
+  const log = structuredClone(shownByCancelled.has(rule as RuleName) ? cancelled() : whole());
+  expect(validateLog(log as unknown as TaskEvent[], { complete: true })).toBeUndefined();
+  change(log);
+  const broken = validateLog(log as unknown as TaskEvent[], { complete: true });
+  expect(broken).toMatchObject({ rule });
+  expect(broken?.message).toMatch(/\w/);
+});
+
+test("a range that an event stands for must follow on the number before it", () => {
+  const log = whole();
+  const at = log.findIndex(({ type }) => type === "task.text.delta");
+  const joined = log.map((event, index) => {
+    if (index < at) return event;
+    const more = { sequence_number: index + 2 };
+    return index === at ? { ...event, ...more, coalesced_from: at } : { ...event, ...more };
+  });
+  expect(validateLog(joined as unknown as TaskEvent[], { complete: true })).toBeUndefined();
+  const delta = joined[at];
+  if (delta !== undefined) delta["coalesced_from"] = at + 1;
+  expect(validateLog(joined as unknown as TaskEvent[])).toMatchObject({ rule: "dense_numbers" });
+});
+
+test("the writer throws at what would break a rule, and has written nothing", () => {
+  const { log, root } = started();
+  const before = log.length;
+  expect(() => root.roundStarted(3, "model")).toThrow(TaskError);
+  expect(() => root.retract("msg_none", "cut")).toThrow(TaskError);
+  expect(log.length).toBe(before);
+  root.roundStarted(1, "model");
+  expect(log.length).toBe(before + 1);
+});
+
+function started() {
+  const log: LogEntry[] = [];
+  let ids = 0;
+  const tree = new TreeWriter({
+    newId: (prefix) => `${prefix}_${(ids += 1)}`,
+    now: () => "2026-01-01T00:00:00.000Z",
+    emit: (entry) => log.push(entry),
+  });
+  const info = { root_task_id: "root", attempt: 1, agent: "agent", model: "model", limits: {} };
+  const root = tree.create("root", { ...info, depth: 0 });
+  root.working();
+  const child = (callId: string) =>
+    tree.create(callId, {
+      ...info,
+      depth: 1,
+      parent_task_id: "root",
+      parent_call_id: callId,
+    });
+  return { log, root, child };
+}
+
+function usage(tokens: number) {
+  return { input_tokens: tokens, output_tokens: tokens, total_tokens: 2 * tokens };
+}
+
+/** Two calls, one of them to a sub-agent that has to ask, then an answer with a citation. */
+function whole(): Loose[] {
+  const { log, root, child } = started();
+  root.roundStarted(1, "model");
+  const reasoning = root.reasoning();
+  reasoning.summaryDelta("Thinking.");
+  reasoning.done();
+  const call = root.toolCall("call_1", "weather");
+  call.done('{"city":"Paris"}');
+  const ask = root.toolCall("call_2", "ask_for_help");
+  ask.done('{"name":"helper"}');
+  root.roundDone(1, "tool_calls", usage(1));
+  root.usageUpdated(usage(1));
+  asked(root, "ap_1", "call_1", '{"city":"Paris"}');
+  executed(root, "call_1", '{"city":"Paris"}');
+  const result = root.toolResult("call_1");
+  result.block({ type: "text", text: "15C", id: 1 });
+  root.referenceAdded({ reference_id: 1, item_id: result.itemId, block_indexes: [0] });
+  result.done();
+  const answer = root.toolResult("call_2");
+  const helper = child("call_2");
+  helper.working();
+  helper.roundStarted(1, "model");
+  const look = helper.toolCall("call_3", "weather");
+  look.done("{}");
+  helper.roundDone(1, "tool_calls", usage(1));
+  asked(helper, "ap_2", "call_3", "{}");
+  executed(helper, "call_3", "{}");
+  helper.toolResult("call_3").done();
+  helper.completed(usage(1));
+  answer.done();
+  root.roundStarted(2, "model");
+  const message = root.message();
+  message.delta("Sunny.[^1]");
+  message.done();
+  root.roundDone(2, "stop", usage(2));
+  root.completed(usage(3));
+  return log.map(({ event }) => event as unknown as Loose);
+}
+
+function asked(task: TaskWriter, approval_id: string, call_id: string, args: string): void {
+  const args_hash = argumentsHash(args);
+  const choices = ["approve" as const, "deny" as const];
+  task.approvalRequested({ approval_id, kind: "call", call_id, args_hash, choices });
+  task.inputRequired("approval", [approval_id]);
+  task.approvalResolved(approval_id, { decision: "approve", by: "user", scope: "once" });
+  task.working();
+}
+
+function executed(task: TaskWriter, call_id: string, args: string): void {
+  const execution_id = `ex_${call_id}`;
+  task.executionStarted({
+    call_id,
+    execution_id,
+    attempt: 1,
+    args_hash: argumentsHash(args),
+    effect: "once",
+    idempotency_key: `key_${call_id}`,
+  });
+  task.executionDone(call_id, execution_id, "completed", 1);
+}
+
+function cancelled(): Loose[] {
+  const { log, root } = started();
+  root.roundStarted(1, "model");
+  root.canceled("user", undefined, usage(1));
+  return log.map(({ event }) => event as unknown as Loose);
+}
+
+function callWithoutResult(): Loose[] {
+  const item = { type: "tool_call", id: "fc_x", call_id: "call_x", name: "weather", arguments: "" };
+  const place = { task_id: "root", output_index: 0 };
+  return [
+    { type: "task.output_item.added", ...place, item },
+    { type: "task.tool_call_arguments.done", ...place, item_id: "fc_x", arguments: "" },
+    { type: "task.output_item.done", ...place, item },
+  ];
+}
+
+function warning(task_id: string): Loose {
+  return { type: "task.warning", task_id, code: "late", message: "too late" };
+}
+
+function edit(type: string, fields: Record<string, unknown>, nth = 0): Change {
+  return (log) => {
+    const event = log[placeOf(log, type, nth)] as Record<string, unknown>;
+    for (const [path, value] of Object.entries(fields)) {
+      const keys = path.split(".");
+      const last = keys.pop() ?? "";
+      let at = event;
+      for (const key of keys) at = at[key] as Record<string, unknown>;
+      at[last] = value;
+    }
+  };
+}
+
+function drop(type: string, nth = 0): Change {
+  return renumbered((log) => void log.splice(placeOf(log, type, nth), 1));
+}
+
+function again(type: string): Change {
+  return after(type, (log) => log[placeOf(log, type, 0)]);
+}
+
+type Inserted = Loose | ((log: Loose[]) => object | undefined);
+
+function after(type: string, inserted: Inserted, nth = 0): Change {
+  return renumbered((log) => {
+    const event = typeof inserted === "function" ? inserted(log) : inserted;
+    log.splice(placeOf(log, type, nth) + 1, 0, { ...(event as Loose) });
+  });
+}
+
+function before(type: string, ...inserted: Loose[]): Change {
+  return renumbered((log) => void log.splice(placeOf(log, type, 0), 0, ...inserted));
+}
+
+function renumbered(change: Change): Change {
+  return (log) => {
+    change(log);
+    for (const [sequence_number, event] of log.entries())
+      event["sequence_number"] = sequence_number;
+  };
+}
+
+function placeOf(log: readonly Loose[], type: string, nth: number): number {
+  const places = [...log.keys()].filter((at) => log[at]?.type === type);
+  const place = places[nth];
+  if (place === undefined) throw new Error(`there is no ${type} number ${nth}`);
+  return place;
+}

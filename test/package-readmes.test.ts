@@ -1,0 +1,90 @@
+import { spawnSync } from "node:child_process";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { readmeGateway } from "./readme-gateway.ts";
+import { root } from "./repository-files.ts";
+import { runNode } from "./run-node.ts";
+
+// Processes are started, and the machine may be busy.
+vi.setConfig({ testTimeout: 30_000 });
+
+// Inside the repository, so that examples find the packages as a user's file would.
+const folder = join(root, "artifacts", `readmes-${process.pid}`);
+
+let gateway: Awaited<ReturnType<typeof readmeGateway>>;
+
+beforeAll(async () => {
+  mkdirSync(folder, { recursive: true });
+  gateway = await readmeGateway();
+  vi.stubEnv("DELTAWIRE_URL", `${gateway.url}/v1`);
+});
+afterAll(async () => {
+  vi.unstubAllEnvs();
+  await gateway.close();
+  rmSync(folder, { recursive: true });
+});
+
+// That of wire has a test beside its page of fields.
+describe.each(["tasks", "agent", "store"])("packages/%s/README.md", (name) => {
+  const readme = read(name, "README.md");
+  const examples = [...readme.matchAll(/^```ts\n([^]*?)^```\n(?:\n```text\n([^]*?)^```\n)?/gm)].map(
+    ([, code = "", expected], nth) => ({ file: `${name}-${nth}.ts`, code, expected, nth }),
+  );
+  beforeAll(() => {
+    for (const { file, code } of examples) writeFileSync(join(folder, file), code);
+  });
+
+  test.concurrent.each(examples)("example $nth runs and prints what it says", async (example) => {
+    const { code, stdout, stderr } = await runNode(join(folder, example.file));
+    expect(code, stderr).toBe(0);
+    expect(stdout).toBe(example.expected ?? stdout);
+  });
+
+  test("has examples in good strict TypeScript", () => {
+    const settings = {
+      extends: join(root, "tsconfig.check.json"),
+      compilerOptions: { composite: false, tsBuildInfoFile: null },
+      include: examples.map(({ file }) => file),
+      references: [],
+    };
+    const tsconfig = join(folder, `tsconfig-${name}.json`);
+    writeFileSync(tsconfig, JSON.stringify(settings));
+    const launcher = join(root, "scripts", "launch.cjs");
+    const args = [launcher, "tsc", "-p", tsconfig, "--pretty", "false"];
+    const { stdout, stderr } = spawnSync(process.execPath, args, { cwd: folder, encoding: "utf8" });
+    expect(stdout + stderr).toBe("");
+  });
+});
+
+test.each(["tasks", "agent"])("packages/%s/README.md names everything that it exports", (name) => {
+  const names = exportsOf(read(name, "src/index.ts"));
+  expect(names).not.toEqual([]);
+  expect(missing(names, read(name, "README.md"))).toEqual([]);
+});
+
+test("the check sees an export that is missing", () => {
+  const index = 'export { a, type B } from "./a.ts";\nexport type {\n  C,\n} from "./c.ts";\n';
+  expect(exportsOf(index)).toEqual(["a", "B", "C"]);
+  expect(missing(["a", "B"], "only `a(1)`, and B")).toEqual(["B"]);
+});
+
+function read(name: string, path: string): string {
+  return readFileSync(join(root, "packages", name, path), "utf8");
+}
+
+function exportsOf(source: string): string[] {
+  return [...source.matchAll(/^export (?:type )?\{([^}]*)\}/gm)].flatMap(([, list = ""]) =>
+    list
+      .split(",")
+      .map((name) => name.replace(/^\s*type\s/, "").trim())
+      .filter((name) => name !== ""),
+  );
+}
+
+/** Of these names, those that stand in no code span of the text. */
+function missing(names: readonly string[], text: string): string[] {
+  const spans = [...text.replace(/^```[^]*?^```$/gm, "").matchAll(/`([^`\n]+)`/g)];
+  const words = new Set(spans.flatMap(([, span = ""]) => span.match(/\w+/g) ?? []));
+  return names.filter((name) => !words.has(name));
+}
