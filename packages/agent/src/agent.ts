@@ -1,6 +1,6 @@
 import type { Limits } from "@deltawire/tasks";
 import type { Model } from "./model.ts";
-import type { Tool, ToolGroup } from "./tool.ts";
+import type { CallPolicy, ResultPolicy, Tool, ToolGroup } from "./tool.ts";
 
 export interface Agent {
   readonly name: string;
@@ -12,6 +12,8 @@ export interface Agent {
   readonly tools: readonly (Tool | ToolGroup)[];
   /** Those that it may ask for help. */
   readonly agents: readonly Agent[];
+  /** Who is asked before another agent is, and before its answer is told on. */
+  readonly helpApproval: { readonly call: CallPolicy; readonly result: ResultPolicy };
   readonly limits: Limits;
   /** What happens at a limit: the model is asked once more without tools, or the user whether to go on. */
   readonly atLimit: "finish" | "ask";
@@ -38,6 +40,7 @@ export function defineAgent(definition: AgentDefinition): Agent {
     description: "",
     tools: [],
     agents: [],
+    helpApproval: { call: "auto", result: "never" },
     atLimit: "finish",
     reasoning: "summary",
     effort: undefined,

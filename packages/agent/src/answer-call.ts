@@ -8,9 +8,10 @@ import type {
 import { approvalOf, editedArguments, refusal } from "./call-approval.ts";
 import { checkArguments } from "./check-arguments.ts";
 import { executeCall, readable, type Executed } from "./execute-call.ts";
-import { isHeld, released } from "./held-result.ts";
+import { isHeld, released, releasedHelp } from "./held-result.ts";
 import type { Lanes } from "./lanes.ts";
 import { shorten, type Shortened } from "./long-results.ts";
+import { askForHelpName } from "./own-tools.ts";
 import { statusOf } from "./refuse-call.ts";
 import { messageOf } from "./run-tool.ts";
 import { unlessStopped } from "./stop.ts";
@@ -26,12 +27,13 @@ export async function answerCall(
   call: ToolCallItem,
   lanes: Lanes,
 ): Promise<void> {
-  const { task, activity } = run;
+  const { task, activity, tree } = run;
   const result = task.openResult(call.call_id) ?? task.toolResult(call.call_id);
   activity.set(call.call_id, []);
   try {
     await close(run, call, result, await answer(run, call, lanes));
   } finally {
+    tree.atWork.delete(call.call_id);
     activity.delete(call.call_id);
   }
 }
@@ -59,7 +61,11 @@ async function answer(run: TaskContext, call: ToolCallItem, lanes: Lanes): Promi
   }
   const checkedCall = { call, tool, input: checked.value, args: edited ?? call.arguments };
   const executed = await lanes.run(tool.parallel, () => executeCall(run, checkedCall, ran));
-  if (executed.child !== undefined || !isHeld(tool, executed.outcome)) return executed;
+  if (!isHeld(tool, executed.outcome)) return executed;
+  if (executed.child !== undefined) {
+    executed.record?.();
+    return releasedHelp(run, call, executed.outcome);
+  }
   const output = await readable(executed.output, run.tree.blobs);
   executed.record?.();
   return released(run, call, { outcome: executed.outcome, output });
@@ -73,7 +79,7 @@ async function fromBefore(
   ran: Execution,
 ): Promise<Executed | undefined> {
   const held = run.approvals().some((one) => one.call_id === call.call_id && one.kind === "result");
-  if (held) return released(run, call);
+  if (held) return call.name === askForHelpName ? releasedHelp(run, call) : released(run, call);
   const mayRunAgain = ran.effect !== "once" && tool?.effect !== "once";
   if (ran.outcome === undefined) {
     run.task.executionDone(call.call_id, ran.execution_id, "unknown", 0);

@@ -44,7 +44,7 @@ export async function executeCall(
   before: Execution | undefined,
 ): Promise<Executed> {
   const { task, tree, signal } = run;
-  throwIfStopped(signal);
+  tree.mayBegin(signal);
   const attempt = (before?.attempt ?? 0) + 1;
   const executionId = tree.newId("exec");
   const idempotencyKey = before?.idempotency_key ?? tree.newId("key");
@@ -79,6 +79,7 @@ export async function executeCall(
       progress: (message: string, fraction?: number): void =>
         task.executionProgress(call.call_id, executionId, message, fraction),
     };
+    tree.atWork.add(call.call_id);
     const ended = await runTool(tool, input, context, signal);
     // Another process goes on; but what is done is done, and is kept.
     if (tree.isLeft && ended.is !== "returned") throwIfStopped(signal);

@@ -1,5 +1,6 @@
-import type { Outcome, ToolCallItem, ToolOutput } from "@deltawire/tasks";
+import type { Outcome, TaskApproval, ToolCallItem, ToolOutput } from "@deltawire/tasks";
 import { excerpts } from "./long-results.ts";
+import { helpOf, type Helped } from "./sub-agent.ts";
 import type { TaskContext } from "./task-run.ts";
 import type { Tool } from "./tool.ts";
 
@@ -35,17 +36,42 @@ export async function released(
     },
     held,
   );
-  const kept = run.heldResult(approval.approval_id);
-  const { decision, reason, replacement } = approval.resolution ?? {};
-  if (decision === "approve") return kept;
-  if (decision === "redact")
-    return {
-      outcome: kept.outcome,
-      output: replacement ?? "[The user has taken this result out.]",
-    };
-  const why = approval.status === "expired" ? "nobody released it" : (reason ?? "");
-  return {
-    outcome: "denied",
-    output: `The call was run, but the user does not show you its result${why === "" ? "." : `: ${why}`}`,
-  };
+  return refused(run, approval) ?? run.heldResult(approval.approval_id);
+}
+
+/** The same for the answer of a sub-agent, whose items people see where they are. */
+export async function releasedHelp(
+  run: TaskContext,
+  call: ToolCallItem,
+  outcome?: Outcome,
+): Promise<Helped> {
+  const approval = await run.ask(
+    call.call_id,
+    {
+      kind: "result",
+      call_id: call.call_id,
+      tool: call.name,
+      choices: ["approve", "deny", "redact", "abort"],
+    },
+    outcome && { outcome, output: { message_content: [], block_list: [] } },
+  );
+  const told = refused(run, approval);
+  if (told === undefined) return helpOf(run, call);
+  return { outcome: told.outcome, output: undefined, child: { cited: [], message: told.output } };
+}
+
+/** What the model is told of a result that it may not see; undefined where it may. */
+function refused(
+  run: TaskContext,
+  { approval_id, status, resolution }: TaskApproval,
+): { outcome: Outcome; output: string } | undefined {
+  const { decision, reason, replacement } = resolution ?? {};
+  if (decision === "approve") return undefined;
+  if (decision === "redact") {
+    const { outcome } = run.heldResult(approval_id);
+    return { outcome, output: replacement ?? "[The user has taken this result out.]" };
+  }
+  const why = status === "expired" ? "nobody released it" : (reason ?? "");
+  const output = `The call was run, but the user does not show you its result${why === "" ? "." : `: ${why}`}`;
+  return { outcome: "denied", output };
 }

@@ -27,6 +27,15 @@ export class MemoryLog implements TaskLog {
     return Promise.resolve();
   }
 
+  replace(rootTaskId: string, { event, json, private: kept }: LogEntry): Promise<void> {
+    const rows = this.#rows.get(rootTaskId) ?? [];
+    const at = rows.findIndex(({ sequence_number }) => sequence_number === event.sequence_number);
+    const { sequence_number } = event;
+    const hidden = kept === undefined ? {} : { private: JSON.stringify(kept) };
+    if (at >= 0) rows[at] = { sequence_number, json, ...hidden };
+    return Promise.resolve();
+  }
+
   read(rootTaskId: string, after: number, limit: number): Promise<LogRow[]> {
     const rows = this.#rows.get(rootTaskId) ?? [];
     return Promise.resolve(rows.slice(after + 1, after + 1 + limit));

@@ -8,7 +8,7 @@ import type { JsonObject } from "@deltawire/wire";
 export class Memory {
   readonly #ofTask = new Map<string, JsonObject>();
   readonly #ofItem = new Map<string, JsonObject>();
-  readonly #ofApproval = new Map<string, JsonObject>();
+  readonly #ofApproval = new Map<string, { event: ApprovalRequested; kept: JsonObject }>();
   readonly #compactions = new Map<string, Compaction>();
 
   note({ event, private: kept }: LogEntry): void {
@@ -21,7 +21,7 @@ export class Memory {
         this.#ofItem.set(event.item.id, kept);
         break;
       case "task.approval.requested":
-        this.#ofApproval.set(event.approval.approval_id, kept);
+        this.#ofApproval.set(event.approval.approval_id, { event, kept });
         break;
       case "task.context_compression.completed":
         this.compact(event.task_id, kept as unknown as Compaction);
@@ -43,14 +43,28 @@ export class Memory {
     return this.#ofItem.get(itemId) ?? {};
   }
 
+  /** What is held until a person has decided. */
   approval(approvalId: string): JsonObject {
-    return this.#ofApproval.get(approvalId) ?? {};
+    return this.#ofApproval.get(approvalId)?.kept ?? {};
+  }
+
+  /** Lets go of a result that was refused: what stays of the event in which it stands, if it has not gone yet. */
+  refuse(approvalId: string): LogEntry | undefined {
+    const asked = this.#ofApproval.get(approvalId);
+    if (asked === undefined || !("output" in asked.kept)) return undefined;
+    const { block_list: _shown, ...approval } = asked.event.approval;
+    const event = { ...asked.event, approval };
+    const { output: _output, ...kept } = asked.kept;
+    this.#ofApproval.set(approvalId, { event, kept });
+    return { event, json: JSON.stringify(event), private: kept };
   }
 
   compaction(taskId: string): Compaction | undefined {
     return this.#compactions.get(taskId);
   }
 }
+
+type ApprovalRequested = Extract<TaskEvent, { type: "task.approval.requested" }>;
 
 export interface ItemMemory {
   /** The item as the model's server sent it: ids, signatures, encrypted reasoning. */

@@ -16,7 +16,7 @@ export interface HelpWanted {
   prompt: string;
 }
 
-export function askForHelp(agents: readonly Agent[]): Tool {
+export function askForHelp({ agents, helpApproval }: Agent): Tool {
   return {
     ...defineTool({
       name: askForHelpName,
@@ -37,6 +37,7 @@ export function askForHelp(agents: readonly Agent[]): Tool {
       },
       // The help itself is a task that goes on where it was.
       effect: "idempotent",
+      approval: helpApproval,
       parallel: true,
       run: carriedOutByTheRuntime,
     }),

@@ -174,12 +174,15 @@ export class Runtime {
     return (await running?.addInput(taskId, parts, delivery)) === true ? "added" : "ended";
   }
 
-  /** Stops everything and says nothing: what is in the log is gone on with by `recover`, here or elsewhere. */
-  async close(): Promise<void> {
+  /**
+   * Stops everything and says nothing: what is in the log is gone on with by `recover`, here or elsewhere. Tools that run
+   * have `waitMs` to come to their end, so that nobody has to be asked what became of them.
+   */
+  async close(waitMs = 0): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#again);
     const running = [...this.#trees.values()];
-    for (const { tree } of running) tree.stop({ why: "left" });
+    await Promise.all(running.map(({ tree }) => tree.leave(waitMs)));
     await Promise.all(running.map(({ ended }) => ended));
     await Promise.allSettled(running.map(({ tree }) => tree.journal.settled()));
   }

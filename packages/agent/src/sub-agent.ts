@@ -81,7 +81,8 @@ export async function askAgent(
   return helpOf(run, call);
 }
 
-function helpOf({ tree }: TaskContext, call: ToolCallItem): Helped {
+/** What has come of the task of a sub-agent that has ended. */
+export function helpOf({ tree }: TaskContext, call: ToolCallItem): Helped {
   const child = tree.state.tasks[call.call_id];
   if (child === undefined) return { outcome: "failed", output: "The agent did not start." };
   const said = lastMessage(child);

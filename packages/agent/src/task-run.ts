@@ -97,7 +97,7 @@ export class TaskRun implements TaskContext {
     try {
       this.#begin();
       for (;;) {
-        throwIfStopped(this.signal);
+        this.tree.mayBegin(this.signal);
         const step = nextStep(this.task.state, this.#budget());
         switch (step.is) {
           case "ask the model":
@@ -151,6 +151,7 @@ export class TaskRun implements TaskContext {
         (call_id !== undefined || one.status === "pending"),
     );
     const id = asked?.approval_id ?? this.#request(question, held);
+    this.tree.atWork.delete(key);
     await this.tree.decided(id, {
       activity: this.activity,
       key,

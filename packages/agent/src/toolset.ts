@@ -25,7 +25,7 @@ export function toolsetOf(agent: Agent, moreInstructions: string | undefined): T
     } else add(one);
   }
   if (agent.agents.length > 0) {
-    add(askForHelp(agent.agents));
+    add(askForHelp(agent));
     rules.push(helpers(agent.agents));
   }
   if (tools.size > 0) {

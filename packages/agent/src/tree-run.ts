@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import {
   ReferencePool,
   TreeWriter,
@@ -22,7 +23,7 @@ import { endTask, hasEnded } from "./end-task.ts";
 import { Journal } from "./journal.ts";
 import type { Memory } from "./memory.ts";
 import type { Model } from "./model.ts";
-import { unlessStopped, type Stop } from "./stop.ts";
+import { Stopped, throwIfStopped, unlessStopped, type Stop } from "./stop.ts";
 import { TaskRun } from "./task-run.ts";
 import type { Price } from "./usage.ts";
 
@@ -49,6 +50,8 @@ export type Decided =
   | { is: "invalid"; message: string }
   | { is: "unknown" };
 
+const leavingPollMs = 10;
+
 /** A root task at work, with all tasks below it: one log, one counter, one place where people's decisions come in. */
 export class TreeRun {
   readonly rootTaskId: string;
@@ -58,8 +61,11 @@ export class TreeRun {
   readonly tasks = new Map<string, TaskRun>();
   /** The reduction of what is kept. */
   kept: TaskTree;
+  /** Calls whose tools are at work, until what came of them is written down. */
+  readonly atWork = new Set<string>();
   hasFailed = false;
   isLeft = false;
+  #isLeaving = false;
   readonly #options: TreeOptions;
   readonly #decisions = new Decisions();
 
@@ -121,8 +127,11 @@ export class TreeRun {
     // A person has ended it, and the process that was told did not come to it.
     const aborted = this.state.approvals.find(({ resolution }) => resolution?.decision === "abort");
     if (aborted?.resolution !== undefined) root.stop(stopBy(aborted.resolution));
+    await this.#letGoOfRefused();
     await root.run();
-    if (!this.hasFailed && !this.isLeft) await this.journal.settled();
+    if (this.hasFailed || this.isLeft) return;
+    await this.journal.settled();
+    await this.#letGoOfRefused();
   }
 
   /** Ends a task and those below it, whether it is at work or not; what became of it. */
@@ -155,6 +164,20 @@ export class TreeRun {
     this.writer.task(taskId).inputAdded(item, delivery);
     await this.journal.settled();
     return true;
+  }
+
+  /** Ends without a word, as another process will go on. Tools at work may come to their end first; nothing new begins. */
+  async leave(waitMs: number): Promise<void> {
+    this.#isLeaving = true;
+    const end = Date.now() + waitMs;
+    while (this.atWork.size > 0 && Date.now() < end) await setTimeout(leavingPollMs);
+    this.stop({ why: "left" });
+  }
+
+  /** Throws where nothing new may begin. */
+  mayBegin(signal: AbortSignal): void {
+    throwIfStopped(signal);
+    if (this.#isLeaving) throw new Stopped({ why: "left" });
   }
 
   stop(stop: Stop): void {
@@ -221,7 +244,20 @@ export class TreeRun {
     this.#decisions.told(approvalId);
     if (resolution.decision === "abort") this.stop(stopBy(resolution));
     await this.journal.settled();
+    await this.#letGoOfRefused();
     return { is: "resolved", approval: this.approval(approvalId) ?? approval };
+  }
+
+  /** A result that was refused is taken out of the log too, once it is kept that it was. */
+  async #letGoOfRefused(): Promise<void> {
+    for (const { approval_id, status, resolution } of this.kept.approvals) {
+      if (status === "pending" || resolution?.decision === "approve") continue;
+      const rest = this.memory.refuse(approval_id);
+      if (rest === undefined) continue;
+      await this.#options.log
+        .replace(this.rootTaskId, rest)
+        .catch((error: unknown) => this.onFailure("a refused result is still in the log", error));
+    }
   }
 
   /** It may be asked before the timer that ends it has been set: by a process that has just begun. */

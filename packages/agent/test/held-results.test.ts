@@ -6,10 +6,12 @@ import {
   ended,
   question,
   questions,
+  recovered,
   resultsIn,
   scriptedAgent,
   start,
   textOf,
+  textOfLog,
   toldResults,
 } from "./run-kit.ts";
 
@@ -165,4 +167,50 @@ test("nobody releases a result in time: it is not told", async () => {
   const { view } = await ended(started);
   expect(toldResults(model, 1)[0]).toContain("nobody released it");
   expect(JSON.stringify(view)).not.toContain(secret);
+});
+
+describe("a result that is refused", () => {
+  test.each([{ decision: "deny" }, { decision: "redact" }, { decision: "abort" }] as const)(
+    "is not in the log any more: $decision",
+    async (decision) => {
+      const { agent } = scriptedAgent(script, { tools: [reader("always")] });
+      const started = await start(agent);
+      await question(started);
+      expect(await textOfLog(started)).toContain(secret);
+      await decide(started, decision);
+      expect(await textOfLog(started)).not.toContain(secret);
+      await ended(started);
+      expect(await textOfLog(started)).not.toContain(secret);
+    },
+  );
+
+  test("because nobody released it in time, or the task was cancelled, is not either", async () => {
+    const tools = [reader("always")];
+    const expiring = await start(scriptedAgent(script, { tools, approvalSeconds: 0.02 }).agent);
+    await ended(expiring);
+    await expect.poll(() => textOfLog(expiring)).not.toContain(secret);
+    const canceled = await start(scriptedAgent(script, { tools }).agent);
+    await question(canceled);
+    await canceled.runtime.cancel(canceled.id, "test");
+    await expect.poll(() => textOfLog(canceled)).not.toContain(secret);
+  });
+
+  test("in a process that ended right then is taken out by the next", async () => {
+    const tools = [reader("always")];
+    const never = new Promise(() => undefined);
+    const silent = scriptedAgent([[{ call: "read", args: {} }], [{ wait: never }]], { tools });
+    const started = await start(silent.agent);
+    const replace = started.log.replace.bind(started.log);
+    started.log.replace = () => new Promise(() => undefined);
+    void decide(started, { decision: "redact", replacement: "a number" });
+    await expect.poll(() => textOfLog(started)).toContain("approval.resolved");
+    await started.runtime.close();
+    expect(await textOfLog(started)).toContain(secret);
+    started.log.replace = replace;
+    const { agent } = scriptedAgent([[{ text: "Done." }]], { tools });
+    const next = await recovered(agent, started);
+    const { view } = await ended(next);
+    expect(await textOfLog(next)).not.toContain(secret);
+    expect(textOf(resultsIn(view.output)[0])).toBe("a number");
+  });
 });

@@ -1,3 +1,4 @@
+import type { TaskTree } from "@deltawire/tasks";
 import { describe, expect, test } from "vitest";
 import type { Agent } from "../src/agent.ts";
 import { defineTool } from "../src/define-tool.ts";
@@ -247,4 +248,43 @@ test("an agent that cannot work is refused before there is a task", async () => 
   const made = runtimeOf(agent);
   await expect(made.runtime.start({ input: "Go." })).rejects.toThrow("two tools");
   expect(await made.log.unfinished()).toEqual([]);
+});
+
+describe("a runtime that closes in time", () => {
+  const slow = (ms: number) =>
+    defineTool({
+      name: "pay",
+      description: "Pays.",
+      run: () => new Promise((resolve) => setTimeout(resolve, ms, "paid")),
+    });
+  const isAtWork = ({ tasks }: TaskTree): boolean =>
+    Object.values(tasks).some(({ executions }) => executions.length > 0);
+
+  test("lets a tool come to its end, and begins nothing new", async () => {
+    const { agent, model } = scriptedAgent([[{ call: "pay", args: {} }]], { tools: [slow(100)] });
+    const started = await start(agent);
+    await until(started, isAtWork);
+    await started.runtime.close(10_000);
+    expect(model.asked).toHaveLength(1);
+    const next = scriptedAgent([[{ text: "Done." }]], { tools: [slow(1)] });
+    const { view } = await ended(await recovered(next.agent, started));
+    expect(resultsIn(view.output)).toMatchObject([{ status: "completed" }]);
+    expect(view.approvals).toEqual([]);
+    expect(next.model.asked).toHaveLength(1);
+  });
+
+  test("waits no longer than it is told, and not for a person", async () => {
+    const long = await start(
+      scriptedAgent([[{ call: "pay", args: {} }]], { tools: [slow(9000)] }).agent,
+    );
+    await until(long, isAtWork);
+    const asking = await start(
+      scriptedAgent([[{ call: "send", args: {} }]], { tools: [asks] }).agent,
+    );
+    await question(asking);
+    const began = Date.now();
+    await asking.runtime.close(10_000);
+    await long.runtime.close(50);
+    expect(Date.now() - began).toBeLessThan(5000);
+  });
 });

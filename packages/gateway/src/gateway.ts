@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import type { Agent } from "@deltawire/agent";
+import type { Store } from "@deltawire/store";
 import type { AgentConfig, Config, UpstreamConfig } from "./config/config.ts";
 import { plainUpstream } from "./config/upstream.ts";
 import { KeptResponses } from "./history/kept-responses.ts";
@@ -44,6 +45,8 @@ export interface GatewayOptions {
   /** Where the sealing key is kept; undefined: in memory, for as long as the process runs. */
   dataFolder: string | undefined;
   logTo: LogTarget;
+  /** Where tasks are kept, instead of what the configuration says. It is closed with the gateway. */
+  store?: Store;
   /** Agents from code, beside those of the configuration. */
   agents?: readonly Agent[];
   /** Silence is counted in beats, of a second unless told otherwise. */
@@ -146,8 +149,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     log,
     options.patience,
   );
-  const release = async (): Promise<void> => {
-    await tasks.close();
+  const release = async (waitMs: number): Promise<void> => {
+    await tasks.close(waitMs);
     await relay.close();
     await demo?.close();
   };
@@ -155,7 +158,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   try {
     await once(http.server, "listening");
   } catch (error) {
-    await release();
+    await release(0);
     throw error;
   }
   const url = urlOf(config.server.host, http.server.address() as AddressInfo);
@@ -169,16 +172,17 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     log,
     async drain() {
       tasks.letGo();
+      const end = Date.now() + config.server.drainSeconds * 1000;
       const limit = setTimeout(() => http.abort(), config.server.drainSeconds * 1000);
       await http.drain();
       clearTimeout(limit);
-      await release();
+      await release(Math.max(0, end - Date.now()));
     },
     async close() {
       const drained = http.drain();
       http.abort();
       await drained;
-      await release();
+      await release(0);
     },
   };
 }
@@ -188,21 +192,30 @@ interface ServedTasks {
   agents: ReplyServer["agents"] | undefined;
   /** Those who follow a task find it again when the gateway is back. */
   letGo(): void;
-  close(): Promise<void>;
+  close(waitMs: number): Promise<void>;
 }
 
 /** A store that cannot be opened costs the tasks, and nothing else: whoever asks for them is told why. */
 async function tasksOf(
-  { config, dataFolder, beatMs, agents: builtInAgents = [] }: GatewayOptions,
+  { config, dataFolder, beatMs, store, agents: builtInAgents = [] }: GatewayOptions,
   relay: Relay,
   { targetsOf, maxBodyBytes }: ReplyServer,
   log: Log,
 ): Promise<ServedTasks> {
   try {
-    const options = { config, dataFolder, relay, targetsOf, builtInAgents, log, beatMs };
-    const tasks = await startTasks(options);
+    const tasks = await startTasks({
+      config,
+      dataFolder,
+      relay,
+      targetsOf,
+      builtInAgents,
+      log,
+      beatMs,
+      ...(store === undefined ? {} : { store }),
+    });
     const { service, followers, agents } = tasks;
     const tellings = new Tellings(service, beatMs);
+    const replies = new Tellings(service, beatMs);
     return {
       handlers: {
         ...taskHandlers({ tasks: service, followers, maxBodyBytes }),
@@ -211,7 +224,7 @@ async function tasksOf(
       agents: {
         has: (name) => agents.has(name),
         tasks: service,
-        tellings,
+        tellings: replies,
         kept: new KeptResponses(),
         waiting: new WaitingReplies(),
       },
@@ -219,7 +232,7 @@ async function tasksOf(
         followers.close();
         tellings.close();
       },
-      close: () => tasks.close(),
+      close: (waitMs) => tasks.close(waitMs),
     };
   } catch (error) {
     const problem = taskProblem(error);

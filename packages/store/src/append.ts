@@ -1,8 +1,9 @@
-import { type Batch, doesNotFollow, hasEnded } from "./batch.ts";
+import type { LogEntry } from "@deltawire/tasks";
+import { type Batch, blobsIn, doesNotFollow, hasEnded } from "./batch.ts";
 import { StoreError } from "./error.ts";
-import { insertBlobRef } from "./sql/blobs.ts";
+import { deleteBlobRef, insertBlobRef } from "./sql/blobs.ts";
 import type { Connection } from "./sql/connection.ts";
-import { insertEvent } from "./sql/events.ts";
+import { insertEvent, isMentioned, replaceEvent } from "./sql/events.ts";
 import { insertApproval, insertTask, rootTask, setHead, setStatus } from "./sql/tasks.ts";
 
 /** In a transaction: the events of a batch and what they say of tasks, approvals and blobs. */
@@ -23,6 +24,19 @@ export function appendBatch(db: Connection, batch: Batch, now: number): void {
   }
   for (const hash of batch.blobs) insertBlobRef(db, root, hash);
   setHead(db, root, batch.last, now);
+}
+
+/** In a transaction: an entry in the place of another, without the blobs that only the other referred to. */
+export function replaceEntry(db: Connection, rootTaskId: string, entry: LogEntry): void {
+  const root = rootTask(db, rootTaskId)?.number;
+  if (root === undefined) return;
+  const { event, json } = entry;
+  const hidden = entry.private === undefined ? null : JSON.stringify(entry.private);
+  const row = { sequence_number: event.sequence_number, json, private: hidden };
+  const before = replaceEvent(db, root, row);
+  if (before === undefined) return;
+  for (const hash of blobsIn(before.json, before.private ?? ""))
+    if (!isMentioned(db, root, hash)) deleteBlobRef(db, root, hash);
 }
 
 function createRoot(db: Connection, batch: Batch, now: number): number {

@@ -90,6 +90,13 @@ function changeOf({ event }: LogEntry): Change | undefined {
 
 const blobPath = "/api/blobs/";
 
+/** Hashes of the blobs that texts refer to. */
+export function blobsIn(...texts: readonly string[]): ReadonlySet<string> {
+  const blobs = new Set<string>();
+  for (const text of texts) addBlobs(text, blobs);
+  return blobs;
+}
+
 function addBlobs(json: string, blobs: Set<string>): void {
   // Nearly no event has one, and `includes` is a tenth of the expression's cost.
   if (!json.includes(blobPath)) return;

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Grant, LogEntry, LogRow } from "@deltawire/tasks";
-import { appendBatch } from "./append.ts";
+import { appendBatch, replaceEntry } from "./append.ts";
 import { batchOf } from "./batch.ts";
 import type { BlobFiles } from "./blob-files.ts";
 import { CommitQueue } from "./commit-queue.ts";
@@ -62,6 +62,10 @@ export class SqliteStore implements Store {
     const batch = batchOf(rootTaskId, [first, ...rest]);
     const now = this.#options.now();
     await this.#write((db) => appendBatch(db, batch, now), durable);
+  }
+
+  async replace(rootTaskId: string, entry: LogEntry): Promise<void> {
+    await this.#write((db) => replaceEntry(db, rootTaskId, entry), true);
   }
 
   async read(rootTaskId: string, after: number, limit: number): Promise<LogRow[]> {

@@ -48,10 +48,10 @@ const table: { [T in TaskEventType]: Handler<T> } = {
   "task.round.started": (draft, event) => {
     const task = draft.task(event.task_id);
     if (task === undefined) return;
+    takeInputs(draft, task);
     task.round = event.round;
     task.round_done = false;
     task.round_started_at_index = task.output.length;
-    takeInputs(draft, task);
   },
   "task.round.done": (draft, event) => {
     const task = draft.task(event.task_id);
@@ -243,8 +243,9 @@ function end(
 /** The model sees at this round what was waiting for it; a queued word waits until a turn is over. */
 function takeInputs(draft: Draft, task: Mutable<TaskState>): void {
   if (!task.inputs.some((input) => input.taken_at === undefined)) return;
-  const last = task.output.findLast((item) => item.type !== "retracted");
-  const turnIsOver = last !== undefined && last.type !== "tool_result";
+  const said = task.output.slice(task.round_started_at_index);
+  const turnIsOver =
+    task.round > 0 && task.round_done && !said.some((item) => item.type === "tool_call");
   const inputs = draft.list(task.inputs);
   for (const [index, input] of inputs.entries())
     if (input.taken_at === undefined && (input.delivery === "steer" || turnIsOver))

@@ -33,6 +33,11 @@ export interface TaskLog {
     entries: readonly LogEntry[],
     options: { durable: boolean },
   ): Promise<void>;
+  /**
+   * Puts an entry in the place of the one with its number: what a person refused to show is not kept. Survives the loss
+   * of power when it resolves.
+   */
+  replace(rootTaskId: string, entry: LogEntry): Promise<void>;
   /** Rows with numbers above `after`, in order, `limit` at the most. */
   read(rootTaskId: string, after: number, limit: number): Promise<LogRow[]>;
   /** Root tasks without a terminal event, oldest first. */

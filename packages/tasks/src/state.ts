@@ -50,7 +50,7 @@ export interface TaskState {
 
 /**
  * `taken_at` is the `output_index` at which the model saw it: of the first round that was started afterwards, and for a
- * queued one of the first round after a turn (whose last item is no tool result).
+ * queued one of the first round after a turn (whose last round has no call).
  */
 export interface TaskInput {
   readonly item: InputItem;

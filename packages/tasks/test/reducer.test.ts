@@ -255,26 +255,31 @@ describe("what the events amount to", () => {
       round: n,
       model: "m",
     });
-    const result: TaskEventBody = {
+    const done = (n: number): TaskEventBody => ({
+      type: "task.round.done",
+      round: n,
+      finish_reason: "stop",
+      usage: { input_tokens: 0, output_tokens: 0, total_tokens: 0 },
+    });
+    const call: TaskEventBody = {
       type: "task.output_item.added",
       output_index: 1,
-      item: { type: "tool_result", id: "fco", call_id: "c", block_list: [] },
-    };
-    const message: TaskEventBody = {
-      type: "task.output_item.added",
-      output_index: 2,
-      item: { type: "message", id: "msg_9", role: "assistant", block_list: [] },
+      item: { type: "tool_call", id: "fc", call_id: "c", name: "n", arguments: "" },
     };
     const taken = (tree: TaskTree) => rootOf(tree).inputs.map((input) => input.taken_at);
     const amidst = next(
       reduce(emptyTree, opened),
-      result,
+      call,
+      done(1),
       said("a", "queue"),
       said("b", "steer"),
       round(2),
     );
     expect(taken(amidst)).toEqual([undefined, 2]);
-    expect(taken(next(amidst, message, round(3)))).toEqual([3, 2]);
+    // A turn is over that called nothing, also if it said nothing.
+    expect(taken(next(amidst, done(2), round(3)))).toEqual([2, 2]);
+    // A round that was cut off is asked again, and the turn goes on.
+    expect(taken(next(amidst, round(2)))).toEqual([undefined, 2]);
   });
 
   test("failure, cancellation and expiry say why", () => {

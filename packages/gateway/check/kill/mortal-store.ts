@@ -49,6 +49,7 @@ export function mortalStore(
 /** What a call writes, by method. */
 const written: Record<string, (args: readonly unknown[]) => string[]> = {
   append: ([, entries]) => (entries as LogEntry[]).map(({ event }) => eventName(event)),
+  replace: () => ["a refused result"],
   addGrant: () => ["a grant"],
   put: () => ["a blob"],
   keyed: () => ["the key of a request"],

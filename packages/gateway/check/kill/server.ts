@@ -1,23 +1,13 @@
 /*
- * A server to be killed, in a process of its own: what the gateway has of stores, tasks, relays and endpoints, with agents
- * from code. Its parent sends it one plan and is told where it listens.
+ * A server to be killed, in a process of its own: a gateway with agents from code, on a store that ends it. Its parent
+ * sends it one plan and is told where it listens.
  */
-import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { flushCompileCache } from "node:module";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import type { Store } from "@deltawire/store";
 import { readConfig } from "../../src/config/read.ts";
-import { routes, type RouteName } from "../../src/http/routes.ts";
-import { taskHandlers } from "../../src/http/serve-tasks.ts";
-import { httpServer } from "../../src/http/server.ts";
-import { createLog } from "../../src/log.ts";
-import { resolveModel } from "../../src/models/resolve.ts";
-import { Envelopes } from "../../src/reasoning/envelope.ts";
-import { sealingKey } from "../../src/reasoning/key-file.ts";
-import { Relay } from "../../src/relay/relay.ts";
-import { startTasks } from "../../src/tasks/start-tasks.ts";
+import { startGateway } from "../../src/gateway.ts";
 import { upstreamToml } from "../../test/running-gateway.ts";
 import { agentsOf } from "./agents.ts";
 import { mortalStore, type Death } from "./mortal-store.ts";
@@ -54,34 +44,16 @@ if (import.meta.main) {
 
 async function serve(plan: Plan): Promise<string> {
   const { folder, upstream, counter, run } = plan;
-  const toml = `[server]\nport = 0\n${upstreamToml("script", upstream)}`;
-  const config = readConfig(toml, { file: "kill.toml", env: {} });
-  const relay = new Relay(config, new Envelopes(sealingKey(folder)), {});
-  const log = createLog("warn", process.stderr, relay.secrets);
-  const { service, followers } = await startTasks({
-    config,
+  const toml = `[server]\nport = 0\nlog_level = "warn"\n${upstreamToml("script", upstream)}`;
+  const { url } = await startGateway({
+    config: readConfig(toml, { file: "kill.toml", env: {} }),
+    env: {},
     dataFolder: folder,
     store: await mortal(plan),
-    relay,
-    targetsOf: (model) => {
-      const resolved = resolveModel(model, config, new Map());
-      return resolved.ok
-        ? Promise.resolve(resolved.targets)
-        : Promise.reject(new Error(resolved.message));
-    },
-    builtInAgents: agentsOf(counter, run),
-    log,
+    agents: agentsOf(counter, run),
+    logTo: process.stderr,
   });
-  const { maxBodyBytes } = config.server;
-  const others = routes.map(({ name }): [RouteName, () => void] => [name, () => undefined]);
-  const handlers = {
-    ...(Object.fromEntries(others) as Record<RouteName, () => void>),
-    ...taskHandlers({ tasks: service, followers, maxBodyBytes }),
-  };
-  const { server } = httpServer(config.server, handlers, log);
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return url;
 }
 
 async function mortal({ store, folder, death }: Plan): Promise<Store> {

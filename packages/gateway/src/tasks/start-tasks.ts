@@ -30,7 +30,8 @@ export interface Tasks {
   followers: Followers;
   runtime: TaskRuntime;
   agents: ConfiguredAgents;
-  close(): Promise<void>;
+  /** Tools that run have so long to come to their end. */
+  close(waitMs: number): Promise<void>;
 }
 
 /** Opens the store, takes up what an earlier process left, and is ready for more. Throws a StoreError. */
@@ -75,10 +76,10 @@ export async function startTasks(options: TasksOptions): Promise<Tasks> {
     followers,
     runtime: served,
     agents,
-    async close() {
+    async close(waitMs) {
       followers.close();
       service.close();
-      await runtime.close();
+      await runtime.close(waitMs);
       await agents.close();
       await store.close();
     },

@@ -22,6 +22,17 @@ export const logScenarios: Scenarios = {
     );
   },
 
+  "an entry takes the place of another, which is gone": async (store) => {
+    const secret = entry("t", 1, { type: "task.working" }, { held: "a secret" });
+    await store.append("t", [created("t"), secret, warning("t", 2)], durable);
+    const rest = entry("t", 1, { type: "task.working" });
+    await store.replace("t", rest);
+    await store.replace("t", warning("t", 7));
+    await store.replace("nobody", rest);
+    assert.deepEqual(await numbersOf(store, "t"), [0, 1, 2]);
+    assert.deepEqual(await store.read("t", 0, 1), [{ sequence_number: 1, json: rest.json }]);
+  },
+
   "an event of five megabytes is kept whole": async (store) => {
     const long = warning("t", 1, "é".repeat(2_500_000));
     await store.append("t", [created("t"), long], notDurable);

@@ -52,6 +52,10 @@ export function insertBlobRef(db: Connection, root: number, hash: string): void 
   );
 }
 
+export function deleteBlobRef(db: Connection, root: number, hash: string): void {
+  db.run("DELETE FROM blob_refs WHERE root = ? AND hash = ?", root, hash);
+}
+
 export function bytesInFiles(db: Connection): number {
   return (
     db.get<{ bytes: number | null }>("SELECT sum(size) AS bytes FROM blobs WHERE in_file = 1")

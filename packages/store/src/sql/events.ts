@@ -17,6 +17,34 @@ export function insertEvent(db: Connection, root: number, event: EventRow): void
   );
 }
 
+/** Answers with what stood there before. */
+export function replaceEvent(db: Connection, root: number, event: EventRow): EventRow | undefined {
+  const { sequence_number } = event;
+  const before = db.get<EventRow>(
+    "SELECT sequence_number, json, private FROM events WHERE root = ? AND sequence_number = ?",
+    root,
+    sequence_number,
+  );
+  db.run(
+    "UPDATE events SET json = ?, private = ? WHERE root = ? AND sequence_number = ?",
+    event.json,
+    event.private,
+    root,
+    sequence_number,
+  );
+  return before;
+}
+
+export function isMentioned(db: Connection, root: number, text: string): boolean {
+  const found = db.get(
+    "SELECT 1 FROM events WHERE root = ? AND (instr(json, ?) > 0 OR instr(private, ?) > 0) LIMIT 1",
+    root,
+    text,
+    text,
+  );
+  return found !== undefined;
+}
+
 export function eventsAfter(db: Connection, rootTaskId: string, after: number, limit: number) {
   const rows = db.all<EventRow>(
     `SELECT sequence_number, json, private FROM events
