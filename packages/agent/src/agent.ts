@@ -1,5 +1,6 @@
 import type { Limits } from "@deltawire/tasks";
 import type { Model } from "./model.ts";
+import { mustBeLimits, mustBeOneOf, mustBePolicy, mustBeText, mustBeUnique } from "./must-be.ts";
 import type { CallPolicy, ResultPolicy, Tool, ToolGroup } from "./tool.ts";
 
 export interface Agent {
@@ -29,13 +30,27 @@ export interface Agent {
 export type AgentDefinition = Pick<Agent, "name" | "instructions" | "model"> &
   Partial<Omit<Agent, "name" | "instructions" | "model">>;
 
-/** An agent with what it leaves out filled in. */
+export const usualLimits = { rounds: 10, depth: 3 } as const satisfies Limits;
+
+/** An agent with what it leaves out filled in. A TypeError where the definition cannot work. */
 export function defineAgent(definition: AgentDefinition): Agent {
-  const { name } = definition;
-  if (!/^[A-Za-z][\w-]{0,63}$/.test(name))
+  const { name, instructions, model, tools = [], limits = {} } = definition;
+  if (typeof name !== "string" || !/^[A-Za-z][\w-]{0,63}$/.test(name))
     throw new TypeError(
       `the agent's name "${name}" must begin with a letter and have only letters, digits, _ and -`,
     );
+  const agent = `the agent ${name}`;
+  mustBeText(`the instructions of ${agent}`, instructions);
+  if (typeof model !== "string" && typeof model?.stream !== "function")
+    throw new TypeError(`${agent} needs a model: its name, or an object with a function stream`);
+  mustBeLimits(`the limits of ${agent}`, limits);
+  mustBePolicy(`helpApproval of ${agent}`, definition.helpApproval ?? {});
+  mustBeOneOf(`atLimit of ${agent}`, definition.atLimit ?? "finish", ["finish", "ask"]);
+  mustBeUnique(
+    agent,
+    // The tools of a group may change: those are looked at when a task begins.
+    tools.flatMap((one) => ("tools" in one ? [] : [one.name])),
+  );
   return {
     description: "",
     tools: [],
@@ -47,6 +62,11 @@ export function defineAgent(definition: AgentDefinition): Agent {
     contextWindow: 128_000,
     approvalSeconds: undefined,
     ...definition,
-    limits: { rounds: 10, depth: 3, ...definition.limits },
+    limits: { ...usualLimits, ...limits },
   };
+}
+
+/** What events and prices call the model of an agent. */
+export function modelNameOf({ model, name }: Agent): string {
+  return typeof model === "string" ? model : (model.name ?? name);
 }

@@ -1,8 +1,20 @@
-import { checkInput, type InputSchema, parametersOf } from "./input-schema.ts";
+import { checkInput, type InputSchema, parametersOf } from "./schemas/input-schema.ts";
+import { mustBeOneOf, mustBePolicy, mustBeText } from "./must-be.ts";
 import type { Tool, ToolDefinition } from "./tool.ts";
+
+/** The tools that the runtime itself carries out. */
+export const ownNames = { help: "ask_for_help", read: "read_result" } as const;
 
 /** A tool with what its definition leaves out filled in. A TypeError where the definition cannot work. */
 export function defineTool<Input = unknown>(definition: ToolDefinition<Input>): Tool {
+  const { name } = definition;
+  if (Object.values<string>(ownNames).includes(name))
+    throw new TypeError(`"${name}" is the name of a tool that every agent may have: take another`);
+  return toolOf(definition);
+}
+
+/** The same for any name. */
+export function toolOf<Input = unknown>(definition: ToolDefinition<Input>): Tool {
   const {
     name,
     description,
@@ -12,12 +24,17 @@ export function defineTool<Input = unknown>(definition: ToolDefinition<Input>): 
     allows,
     timeout = 60_000,
   } = definition;
-  if (!/^[A-Za-z_][\w-]{0,63}$/.test(name))
+  if (typeof name !== "string" || !/^[A-Za-z_][\w-]{0,63}$/.test(name))
     throw new TypeError(
       `the tool's name "${name}" must begin with a letter or _ and have at most 64 letters, digits, _ and -`,
     );
+  mustBeText(`the description of the tool ${name}`, description);
+  if (typeof definition.run !== "function")
+    throw new TypeError(`the tool ${name} needs a function run`);
   if (!(timeout > 0)) throw new TypeError(`the time limit of ${name} must be more than 0`);
+  mustBeOneOf(`the effect of the tool ${name}`, effect, ["pure", "idempotent", "once"]);
   const policy = typeof approval === "string" ? { call: approval } : approval;
+  mustBePolicy(`the approval of the tool ${name}`, policy);
   return {
     name,
     description,

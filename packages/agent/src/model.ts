@@ -7,27 +7,50 @@ export interface Model {
   /**
    * The events of a Responses stream, in the batches in which the network brought them: one await for each. Throws a
    * ModelError where nothing has come; after the first event a failure is a `response.failed`. Ends soon after `signal`.
+   *
+   * `report` is called once, before the stream ends or fails: what had to be done to the reply is told in the task. Whoever
+   * has nothing to tell need not call it.
    */
   stream(
     request: ResponsesRequest,
     signal: AbortSignal,
+    report?: (notes: RoundNotes) => void,
   ): AsyncIterable<readonly (ResponseEvent | JsonObject)[]>;
+}
+
+/** What a round took that its events do not show. */
+export interface RoundNotes {
+  /** What was put right in the reply, and how often, by name. */
+  readonly repairs?: Readonly<Record<string, number>>;
+  /** How often servers were asked, the last time included: more than 1 means that it was tried again. */
+  readonly attempts?: number;
+  /** The server that answered. */
+  readonly upstream?: string;
+  /** What was learned of the server on the way, for example a field that it does not take. */
+  readonly lessons?: readonly string[];
 }
 
 /** A model could not be asked, or refused. */
 export class ModelError extends Error {
-  /** `context_length_exceeded` makes the agent compact; the others end the task. */
+  /** `context_length_exceeded` makes the agent compact; the others end the task, unless asking again helps. */
   readonly code: string;
   readonly retryable: boolean;
+  /** How long the server asks to be left alone, where it says. */
+  readonly retryAfterMs: number | undefined;
 
   constructor(
     code: string,
     message: string,
-    { retryable = false, cause }: { retryable?: boolean; cause?: unknown } = {},
+    {
+      retryable = false,
+      retryAfterMs,
+      cause,
+    }: { retryable?: boolean; retryAfterMs?: number | undefined; cause?: unknown } = {},
   ) {
     super(message, cause === undefined ? undefined : { cause });
     this.name = "ModelError";
     this.code = code;
     this.retryable = retryable;
+    this.retryAfterMs = retryAfterMs;
   }
 }

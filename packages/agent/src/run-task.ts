@@ -7,16 +7,20 @@ import {
   type TaskView,
 } from "@deltawire/tasks";
 import type { Agent } from "./agent.ts";
-import { MemoryBlobs } from "./blobs.ts";
-import { MemoryLog } from "./memory-log.ts";
+import { MemoryBlobs } from "./log/blobs.ts";
+import type { Decided } from "./approvals/decisions.ts";
+import { MemoryLog } from "./log/memory-log.ts";
 import type { Model } from "./model.ts";
-import { Runtime, type TaskRequest } from "./runtime.ts";
+import { Runtime } from "./runtime.ts";
 import { RuntimeError } from "./runtime-error.ts";
-import type { Decided } from "./tree-run.ts";
+import type { TaskRequest } from "./task-request.ts";
+import type { Price } from "./run/usage.ts";
 
 export interface RunTaskOptions extends Omit<TaskRequest, "agent" | "model" | "input"> {
   /** For agents whose model is a name. */
   models?: (name: string) => Model;
+  /** For a limit of cost, and to be told what it was. */
+  price?: (model: string) => Price | undefined;
   log?: TaskLog;
   blobs?: BlobStore;
   signal?: AbortSignal;
@@ -37,15 +41,18 @@ export async function runTask(
   input: string | readonly ContentPart[],
   options: RunTaskOptions = {},
 ): Promise<RunningTask> {
-  const { log = new MemoryLog(), blobs = new MemoryBlobs(), models, signal, ...request } = options;
+  const { models, price, signal, ...more } = options;
+  const { log = new MemoryLog(), blobs = new MemoryBlobs(), ...request } = more;
   const runtime = new Runtime({
     log,
     blobs,
     agentFor: () => agent,
     model: models ?? noModel,
+    ...(price && { price }),
   });
   const taskId = await runtime.start({ ...request, agent: agent.name, input });
-  const stop = (): void => void runtime.cancel(taskId, "signal");
+  // A log that cannot be read or written tells it to whoever follows the task.
+  const stop = (): void => void runtime.cancel(taskId, "signal").catch(() => undefined);
   signal?.addEventListener("abort", stop, { once: true });
   if (signal?.aborted === true) stop();
   const follow = (): AsyncIterable<TaskEvent> => eventsOf(runtime, log, taskId);

@@ -9,44 +9,38 @@ import {
   type TaskLog,
   type TaskTree,
 } from "@deltawire/tasks";
-import type { InputItem } from "@deltawire/wire";
-import type { Agent } from "./agent.ts";
-import { withBlobs } from "./blobs.ts";
-import { withoutOldReferences } from "./history.ts";
-import { Memory } from "./memory.ts";
+import { modelNameOf, type Agent } from "./agent.ts";
+import { withBlobs } from "./log/blobs.ts";
+import type { Decided } from "./approvals/decisions.ts";
+import { hasEnded } from "./run/end-task.ts";
+import { messageOf } from "./event-text.ts";
+import { withoutOldReferences } from "./model/history.ts";
+import { limitsOf, mustHavePrice } from "./limits.ts";
 import type { Model } from "./model.ts";
-import { hasEnded } from "./end-task.ts";
-import { readTask } from "./read-task.ts";
-import { messageOf } from "./run-tool.ts";
+import { usualWaits, type ModelWaits } from "./model/model-waits.ts";
+import { PrivateParts } from "./log/private-parts.ts";
+import { readTask } from "./run/read-task.ts";
 import { RuntimeError } from "./runtime-error.ts";
-import { toolsetOf } from "./toolset.ts";
-import { TreeRun, type Decided } from "./tree-run.ts";
-import type { Price } from "./usage.ts";
-
-/** What a task is asked to do. Plain JSON: it is kept with the task, so that another process can go on with it. */
-export interface TaskRequest {
-  agent?: string;
-  model?: string;
-  input: string | readonly ContentPart[];
-  /** What was said before, as items of the Responses wire. */
-  history?: readonly InputItem[];
-  instructions?: string;
-  tool_groups?: readonly string[];
-  session_id?: string;
-  limits?: Limits;
-  include?: readonly "content"[];
-}
-
-export type AgentRequest = Omit<TaskRequest, "input" | "history">;
+import type { AgentRequest, TaskRequest } from "./task-request.ts";
+import { toolsetOf } from "./run/toolset.ts";
+import { TreeRun, type Beginning, type TreeOptions } from "./run/tree-run.ts";
+import type { Price } from "./run/usage.ts";
 
 export interface RuntimeOptions {
   log: TaskLog;
   blobs: BlobStore;
-  /** Throws a RuntimeError where there is no such agent, model or group. */
-  agentFor: (request: AgentRequest) => Agent | Promise<Agent>;
+  /**
+   * Throws a RuntimeError where there is no such agent, model or group. `recovered`: the task has begun before, and what
+   * else is thrown leaves it for another try in a while.
+   */
+  agentFor: (request: AgentRequest, how: { recovered: boolean }) => Agent | Promise<Agent>;
   /** For agents whose model is a name. */
   model: (name: string) => Model;
+  /** A task whose cost is limited needs the price of its model. */
   price?: (model: string) => Price | undefined;
+  /** Takes secrets out of what tools give and of what models fail with, before it is written. */
+  redact?: (text: string) => string;
+  modelWaits?: Partial<ModelWaits>;
   now?: () => number;
   newId?: (prefix: string) => string;
   onFailure?: (message: string, cause: unknown) => void;
@@ -54,25 +48,29 @@ export interface RuntimeOptions {
 
 export type Listener = (entries: readonly LogEntry[], state: TaskTree) => void;
 
-/** After the log could not be written, tasks are taken up again as soon as it can. */
-const againAfterMs = 5000;
+/** After the log could not be written, tasks are taken up again as soon as it can: every try doubles the wait. */
+const againAfterMs = { first: 5000, longest: 60_000 };
 
 /** Runs tasks, and takes up those that another process has left. */
 export class Runtime {
-  readonly #options: Required<Omit<RuntimeOptions, "agentFor">> & Pick<RuntimeOptions, "agentFor">;
+  readonly #options: Omit<TreeOptions, "onKept" | "onLost"> & Pick<RuntimeOptions, "agentFor">;
   readonly #trees = new Map<string, { tree: TreeRun; ended: Promise<void> }>();
   readonly #takingUp = new Map<string, Promise<TreeRun | undefined>>();
   readonly #listeners = new Map<string, Set<Listener>>();
   #again: NodeJS.Timeout | undefined;
+  #againAfterMs = againAfterMs.first;
   #closed = false;
 
   constructor(options: RuntimeOptions) {
     this.#options = {
       price: () => undefined,
+      redact: (text) => text,
+      sha256: (what) => createHash("sha256").update(what).digest("hex"),
       now: Date.now,
       newId: (prefix) => `${prefix}_${randomBytes(12).toString("hex")}`,
       onFailure: () => undefined,
       ...options,
+      modelWaits: { ...usualWaits, ...options.modelWaits },
     };
   }
 
@@ -81,15 +79,15 @@ export class Runtime {
     if (this.#closed) throw new RuntimeError("closed", "the runtime is shutting down");
     const { input, history = [], ...asked } = request;
     const { blobs } = this.#options;
-    const agent = await this.#options.agentFor(asked);
-    // It throws where the agent cannot work: before there is a task.
-    toolsetOf(agent, asked.instructions);
+    const agent = await this.#options.agentFor(asked, { recovered: false });
+    const limits = limitsOf(agent.limits, asked.limits);
+    this.#mustWork(agent, limits);
     const content = await partsOf(input, blobs);
     const past = await withBlobs(withoutOldReferences(history), blobs);
     if (this.#closed) throw new RuntimeError("closed", "the runtime is shutting down");
-    const tree = this.#tree(id, { memory: new Memory(), include: asked.include ?? [] });
+    const tree = this.#tree(id, { privateParts: new PrivateParts(), include: asked.include ?? [] });
     const kept = { ...asked, content, history: past };
-    tree.create(agent, { ...agent.limits, ...asked.limits }, asked.session_id, kept);
+    tree.create(agent, limits, asked.session_id, kept);
     this.#begin(tree, agent);
     await tree.journal.settled();
     return id;
@@ -140,7 +138,7 @@ export class Runtime {
     if (rootTaskId === undefined) return { is: "unknown" };
     const running = await this.#running(rootTaskId);
     if (running instanceof RuntimeError) return { is: "invalid", message: running.message };
-    if (running !== undefined) return running.decide(approvalId, resolution);
+    if (running !== undefined) return running.decisions.decide(approvalId, resolution);
     const { state } = await readTask(this.#options.log, rootTaskId);
     const approval = state.approvals.find(({ approval_id }) => approval_id === approvalId);
     return approval === undefined ? { is: "unknown" } : { is: "late", approval };
@@ -187,31 +185,25 @@ export class Runtime {
     await Promise.allSettled(running.map(({ tree }) => tree.journal.settled()));
   }
 
-  #tree(
-    id: string,
-    from: { state?: TaskTree; memory: Memory; include: readonly "content"[] },
-  ): TreeRun {
-    const { log, blobs, model, price, now, newId, onFailure } = this.#options;
-    const sha256 = (what: string): string => createHash("sha256").update(what).digest("hex");
+  /** Throws where an agent cannot work: before there is a task, or before it goes on. */
+  #mustWork(agent: Agent, limits: Limits): void {
+    toolsetOf(agent, undefined);
+    mustHavePrice(modelNameOf(agent), limits, this.#options.price);
+  }
+
+  #tree(id: string, from: Beginning): TreeRun {
+    const { agentFor: _agentFor, ...options } = this.#options;
     return new TreeRun(
       {
-        log,
-        blobs,
-        model,
-        price,
-        now,
-        newId,
-        sha256,
-        onFailure,
+        ...options,
         onKept: (entries, state) => {
+          this.#againAfterMs = againAfterMs.first;
           for (const listener of this.#listeners.get(id) ?? [])
             this.#tell(listener, entries, state);
         },
         onLost: (error) => {
-          onFailure(
-            `task ${id} has stopped, its log cannot be written: ${messageOf(error)}`,
-            error,
-          );
+          const lost = `task ${id} has stopped, its log cannot be written: ${messageOf(error)}`;
+          options.onFailure(lost, error);
           this.#comeBack();
         },
       },
@@ -229,6 +221,8 @@ export class Runtime {
       })
       .finally(() => {
         this.#trees.delete(id);
+        // While it was coming to its end nobody could take it up.
+        if (tree.hasFailed) this.#comeBack();
       });
     this.#trees.set(id, { tree, ended });
   }
@@ -263,15 +257,17 @@ export class Runtime {
   }
 
   async #takeUpAlone(id: string): Promise<TreeRun | undefined> {
-    const { state, memory } = await readTask(this.#options.log, id);
+    const running = this.#trees.get(id);
+    if (running !== undefined) return running.tree;
+    const { state, privateParts } = await readTask(this.#options.log, id);
     const root = state.tasks[id];
     if (root === undefined || hasEnded(root)) return undefined;
-    const { content: _content, history: _history, ...asked } = memory.request(id);
+    const { content: _content, history: _history, ...asked } = privateParts.request(id);
     const request = asked as AgentRequest;
-    const agent = await this.#options.agentFor(request);
-    toolsetOf(agent, request.instructions);
+    const agent = await this.#options.agentFor(request, { recovered: true });
+    this.#mustWork(agent, root.info.limits ?? agent.limits);
     if (this.#closed) throw new RuntimeError("closed", "the runtime is shutting down");
-    const tree = this.#tree(id, { state, memory, include: request.include ?? [] });
+    const tree = this.#tree(id, { state, privateParts, include: request.include ?? [] });
     this.#begin(tree, agent);
     return tree;
   }
@@ -285,11 +281,13 @@ export class Runtime {
     const busy = this.#takingUp.get(id);
     if (busy !== undefined) return busy.then(() => "ended" as const);
     const end = async (): Promise<"canceled" | "ended"> => {
-      const { state, memory } = await readTask(this.#options.log, id);
-      return this.#tree(id, { state, memory, include: [] }).cancel(id, by, reason);
+      const { state, privateParts } = await readTask(this.#options.log, id);
+      return this.#tree(id, { state, privateParts, include: [] }).cancel(id, by, reason);
     };
     const ending = end();
     const done = ending.then(() => undefined);
+    // Whoever waits for it is told; nobody has to.
+    done.catch(() => undefined);
     this.#takingUp.set(id, done);
     return ending.finally(() => this.#takingUp.delete(id));
   }
@@ -299,7 +297,8 @@ export class Runtime {
     this.#again ??= setTimeout(() => {
       this.#again = undefined;
       this.recover().catch(() => this.#comeBack());
-    }, againAfterMs);
+    }, this.#againAfterMs);
+    this.#againAfterMs = Math.min(this.#againAfterMs * 2, againAfterMs.longest);
   }
 }
 

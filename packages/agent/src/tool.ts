@@ -1,6 +1,6 @@
 import type { BlobStore, Effect } from "@deltawire/tasks";
 import type { JsonObject } from "@deltawire/wire";
-import type { Checked, InputSchema } from "./input-schema.ts";
+import type { Checked, InputSchema } from "./schemas/input-schema.ts";
 
 export type CallPolicy = "auto" | "ask once" | "ask always";
 export type ResultPolicy = "never" | "on error" | "always";

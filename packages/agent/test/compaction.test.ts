@@ -11,6 +11,7 @@ import {
   start,
   toldItems,
   until,
+  warningsIn,
   type Script,
 } from "./run-kit.ts";
 import type { Saying } from "./scripted-model.ts";
@@ -174,6 +175,39 @@ describe("notes", () => {
     const { view } = await ended(await start(failing(sayings).agent));
     expect(view.status).toBe("failed");
     expect(view.error?.code).toBe(code);
+  });
+
+  test("that break off are asked for again, with a warning", async () => {
+    let tries = 0;
+    const { script } = reads(6);
+    const { agent } = reader((request, round) => {
+      if (isSummary(request) && (tries += 1) < 3) return [{ text: "Half of" }, { cut: true }];
+      return (script as (request: ResponsesRequest, round: number) => Saying[])(request, round);
+    });
+    const { view, events } = await ended(await start(agent));
+    expect(view.status).toBe("completed");
+    const again = warningsIn(events).filter(({ code }) => code === "model_asked_again");
+    expect(again.slice(0, 2)).toMatchObject([{ attempt: 1 }, { attempt: 2 }]);
+  });
+
+  test("that cannot be had, though they were asked for three times, are done without while all still fits", async () => {
+    let tries = 0;
+    const { script } = reads(4);
+    // Four pages fill it to more than four fifths.
+    const { agent } = reader(
+      (request, round) => {
+        if (isSummary(request)) {
+          tries += 1;
+          return [{ error: new ModelError("overloaded", "busy", { retryable: true }) }];
+        }
+        return (script as (request: ResponsesRequest, round: number) => Saying[])(request, round);
+      },
+      { contextWindow: 14_000 },
+    );
+    const { view, events } = await ended(await start(agent));
+    expect(view.status).toBe("completed");
+    expect(tries).toBe(3);
+    expect(warningsIn(events).map(({ code }) => code)).toContain("compaction_failed");
   });
 
   test("are stopped by a cancel", async () => {

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { defineTool } from "../src/define-tool.ts";
-import type { StandardSchema } from "../src/input-schema.ts";
-import type { ToolContext } from "../src/tool.ts";
+import type { StandardSchema } from "../src/schemas/input-schema.ts";
+import type { ToolContext, ToolDefinition } from "../src/tool.ts";
 
 const context: ToolContext = {
   signal: new AbortController().signal,
@@ -171,4 +171,27 @@ test("a time limit is more than nothing", () => {
     expect(() => defineTool({ name: "x", description: "", timeout, run: () => 1 })).toThrow(
       TypeError,
     );
+});
+
+test("the names of the runtime's own tools are not given away", () => {
+  for (const name of ["ask_for_help", "read_result"])
+    expect(() => defineTool({ name, description: "", run: () => 1 })).toThrow(
+      new TypeError(`"${name}" is the name of a tool that every agent may have: take another`),
+    );
+});
+
+test.each<[string, object, string]>([
+  ["no name", { name: undefined }, "the tool's name"],
+  ["no description", { description: undefined }, "the description of the tool act"],
+  ["nothing to run", { run: undefined }, "the tool act needs a function run"],
+  ["an effect that is none", { effect: "twice" }, '"pure", "idempotent", "once", not "twice"'],
+  ["an approval that is none", { approval: "ask" }, '"ask once", "ask always", not "ask"'],
+  ["an approval of nothing", { approval: null }, "not null"],
+  ["a policy of results that is none", { approval: { result: "ask" } }, '"on error"'],
+  ["a policy of what nobody asks about", { approval: { results: "always" } }, 'no "results"'],
+])("a tool with %s is refused where it is defined", (_what, wrong, message) => {
+  const definition = { name: "act", description: "Acts.", run: () => 1, ...wrong };
+  const define = (): unknown => defineTool(definition as ToolDefinition<unknown>);
+  expect(define).toThrow(TypeError);
+  expect(define).toThrow(message);
 });

@@ -64,6 +64,42 @@ describe("policies", () => {
   });
 });
 
+describe("what is excluded", () => {
+  beforeEach(async () => {
+    await mkdir(join(folder, "src", "private"));
+    await writeFile(join(folder, "src", "own.toml"), "token = 1\n");
+    await writeFile(join(folder, "src", "private", "key.txt"), "token = 2\n");
+    await symlink(join(folder, "src"), join(folder, "way"));
+    await symlink(join(folder, "src", "own.toml"), join(folder, "link.toml"));
+    const exclude = [join(folder, "way", "own.toml"), join(folder, "src", "private")];
+    files = filesGroup({ folder, exclude: [...exclude, join(folder, "later.db")] });
+  });
+
+  test.each(["src/own.toml", "way/own.toml", "link.toml", "src/private/key.txt", "later.db"])(
+    "%s is neither read nor written, whatever way leads there",
+    async (path) => {
+      const refused = `${path} is kept from this tool group`;
+      await expect(read(path)).rejects.toThrow(refused);
+      await expect(write(path)).rejects.toThrow(refused);
+      await expect(edit(path, "token", "x")).rejects.toThrow(refused);
+      await expect(runTool(files, "search_files", { pattern: "token", path })).rejects.toThrow(
+        refused,
+      );
+    },
+  );
+
+  test.each([".", "src", "way"])("a search of %s does not look into it", async (path) => {
+    const found = await runTool(files, "search_files", { pattern: "token|const", path });
+    expect(found).toContain("b.ts:1: const b = 1;");
+    expect(found).not.toContain("token");
+  });
+
+  test("all else is as before", async () => {
+    expect(await read("src/b.ts")).toContain("const b");
+    expect(await write("src/own.toml.txt")).toContain("created");
+  });
+});
+
 describe("reading", () => {
   test("lines are numbered and come in pages", async () => {
     expect(await read("a.txt")).toBe("1  one\n2  two\n3  three");

@@ -1,18 +1,24 @@
+import type { TaskEvent } from "@deltawire/tasks";
 import { describe, expect, test } from "vitest";
 import { defineTool } from "../src/define-tool.ts";
+import { MemoryLog } from "../src/log/memory-log.ts";
+import { RuntimeError } from "../src/runtime-error.ts";
 import type { ResultPolicy, Tool } from "../src/tool.ts";
 import {
   decide,
   ended,
+  logUpTo,
   question,
   questions,
   recovered,
   resultsIn,
+  runtimeOf,
   scriptedAgent,
   start,
   textOf,
   textOfLog,
   toldResults,
+  until,
 } from "./run-kit.ts";
 
 const secret = "the secret of the tool";
@@ -158,6 +164,53 @@ test("a call and then its result are asked about, each on its own", async () => 
   expect((await ended(started)).view.approvals.map(({ kind }) => kind)).toEqual(["call", "result"]);
 });
 
+test.each<[ResultPolicy, object[]]>([
+  ["never", [{ message: "half of the secret", fraction: 0.5 }, { message: "more" }]],
+  ["on error", [{ fraction: 0.5 }]],
+  ["always", [{ fraction: 0.5 }]],
+])("what a tool tells on its way is told where its result is: held %s", async (result, told) => {
+  const tool = defineTool({
+    name: "read",
+    description: "Reads.",
+    approval: { result },
+    run: (_input, context) => {
+      context.progress("half of the secret", 0.5);
+      context.progress("more");
+      return "read";
+    },
+  });
+  const started = await start(scriptedAgent(script, { tools: [tool] }).agent);
+  if (result === "always") await decide(started, {});
+  const { events } = await ended(started);
+  const progress = events.filter(({ type }) => type === "task.tool_execution.progress");
+  expect(progress).toHaveLength(told.length);
+  expect(progress).toMatchObject(told);
+  expect(JSON.stringify(progress).includes("secret")).toBe(result === "never");
+});
+
+test("a result that is held goes with its task, also where nobody can go on with that", async () => {
+  const started = await start(scriptedAgent(script, { tools: [reader("always")] }).agent);
+  await question(started);
+  await started.runtime.close();
+  expect(await textOfLog(started)).toContain(secret);
+  const agentFor = (): never => {
+    throw new RuntimeError("unknown_agent", "there is no such agent");
+  };
+  const made = { ...started, ...runtimeOf(started.agent, { ...started, agentFor }) };
+  expect(await made.runtime.cancel(made.id, "me")).toBe("canceled");
+  await ended(made);
+  expect(await textOfLog(made)).not.toContain(secret);
+});
+
+test("a result that nobody has released in time is gone while the task goes on", async () => {
+  const waits = [[{ call: "read", args: {} }], [{ wait: new Promise(() => undefined) }]];
+  const { agent } = scriptedAgent(waits, { tools: [reader("always")], approvalSeconds: 0.02 });
+  const started = await start(agent);
+  await until(started, ({ approvals }) => approvals[0]?.status === "expired");
+  expect(await textOfLog(started)).not.toContain(secret);
+  await started.runtime.close();
+});
+
 test("nobody releases a result in time: it is not told", async () => {
   const { agent, model } = scriptedAgent(script, {
     tools: [reader("always")],
@@ -195,22 +248,53 @@ describe("a result that is refused", () => {
     await expect.poll(() => textOfLog(canceled)).not.toContain(secret);
   });
 
-  test("in a process that ended right then is taken out by the next", async () => {
+  /** What a crash would leave behind each batch that was kept. */
+  class RecordedLog extends MemoryLog {
+    readonly kept: string[] = [];
+
+    override async append(...batch: Parameters<MemoryLog["append"]>): Promise<void> {
+      await super.append(...batch);
+      this.kept.push(await textOfLog({ log: this, id: batch[0] }));
+    }
+  }
+
+  test.each(["deny", "redact", "abort", "expire", "cancel"] as const)(
+    "is gone in the very moment in which it is kept that it was: %s",
+    async (how) => {
+      const log = new RecordedLog();
+      const { agent } = scriptedAgent(script, {
+        tools: [reader("always")],
+        ...(how === "expire" ? { approvalSeconds: 0.02 } : {}),
+      });
+      const started = await start(agent, {}, { log });
+      await question(started);
+      if (how === "cancel") await started.runtime.cancel(started.id, "test");
+      else if (how !== "expire") await decide(started, { decision: how });
+      await ended(started);
+      const decided = /task\.approval\.(?:resolved|expired)/;
+      const [held, refused] = [true, false].map((isHeld) =>
+        log.kept.filter((text) => text.includes(secret) === isHeld),
+      );
+      expect(held?.length).toBeGreaterThan(0);
+      expect(held?.filter((text) => decided.test(text))).toEqual([]);
+      expect(refused?.filter((text) => decided.test(text)).length).toBeGreaterThan(0);
+    },
+  );
+
+  test("is told as it was replaced by a process that goes on", async () => {
     const tools = [reader("always")];
     const never = new Promise(() => undefined);
     const silent = scriptedAgent([[{ call: "read", args: {} }], [{ wait: never }]], { tools });
     const started = await start(silent.agent);
-    const replace = started.log.replace.bind(started.log);
-    started.log.replace = () => new Promise(() => undefined);
-    void decide(started, { decision: "redact", replacement: "a number" });
-    await expect.poll(() => textOfLog(started)).toContain("approval.resolved");
+    await question(started);
+    const isResolved = ({ type }: TaskEvent): boolean => type === "task.approval.resolved";
+    await decide(started, { decision: "redact", replacement: "a number" });
     await started.runtime.close();
-    expect(await textOfLog(started)).toContain(secret);
-    started.log.replace = replace;
+    const log = await logUpTo(started, isResolved);
     const { agent } = scriptedAgent([[{ text: "Done." }]], { tools });
-    const next = await recovered(agent, started);
+    const next = await recovered(agent, { log, id: started.id });
     const { view } = await ended(next);
-    expect(await textOfLog(next)).not.toContain(secret);
     expect(textOf(resultsIn(view.output)[0])).toBe("a number");
+    expect(await textOfLog(next)).not.toContain(secret);
   });
 });

@@ -175,7 +175,7 @@ describe("what the model gets back", () => {
       await start(agent, {
         input: "And now?",
         history: [
-          { type: "message", role: "user", content: "What is it?" },
+          { type: "message", role: "user", content: "What is it? [^1] is my footnote." },
           { type: "function_call", call_id: "provider_1", name: "get", arguments: "{}" },
           {
             type: "function_call_output",
@@ -190,7 +190,9 @@ describe("what the model gets back", () => {
         ],
       }),
     );
-    const [, , output, said] = toldItems(model, 0);
+    const [asked, , output, said] = toldItems(model, 0);
+    // The user's words are the user's.
+    expect(asked?.content).toBe("What is it? [^1] is my footnote.");
     expect(output?.output).toBe("fifteen\nand more");
     expect(said?.content?.[0]?.text).toBe("Fifteen. Code: `[^1]`");
   });
@@ -204,6 +206,14 @@ describe("what the model gets back", () => {
     await ended(await start(agent, { instructions: "Be brief." }));
     expect(model.asked[0]?.instructions).toMatch(/^Be kind\.\n\nBe brief\.\n\nRule one\.\n\n/);
   });
+});
+
+test("what the model says is in the log once", async () => {
+  const { agent } = scriptedAgent([[{ text: "Only once." }]]);
+  const started = await start(agent);
+  await ended(started);
+  const rows = await started.log.read(started.id, -1, 100);
+  expect(rows.map((row) => row.private ?? "").join("")).not.toContain("Only once.");
 });
 
 describe("a task that shows what the model sees", () => {

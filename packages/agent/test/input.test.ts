@@ -157,3 +157,32 @@ test("after the end, and to a task that nobody knows, it is not added", async ()
   expect(await started.runtime.input("task_none", "Hello?", "steer")).toBe("unknown");
   expect((await ended(started)).events).toHaveLength(events.length);
 });
+
+test("what a task was asked is told where it is created, with addresses for bytes, and nothing of what came before", async () => {
+  const { agent: anna } = scriptedAgent([[{ text: "Here." }]], { name: "anna" });
+  const { agent } = scriptedAgent(
+    [[{ call: "ask_for_help", args: { name: "anna", prompt: "Look at it." } }]],
+    { agents: [anna] },
+  );
+  const started = await start(agent, {
+    input: [
+      { type: "text", text: "What is this?" },
+      { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } },
+    ],
+    history: [{ type: "message", role: "user", content: "An old word." }],
+    instructions: "A secret rule.",
+  });
+  const { events } = await ended(started);
+  const created = events.filter((event) => event.type === "task.created");
+  expect(created.map(({ task }) => task["input"])).toEqual([
+    [
+      { type: "text", text: "What is this?" },
+      {
+        type: "image_url",
+        image_url: { url: expect.stringMatching(/^\/api\/blobs\/[0-9a-f]{64}$/) as string },
+      },
+    ],
+    [{ type: "text", text: "Look at it." }],
+  ]);
+  expect(JSON.stringify(created)).not.toMatch(/An old word|A secret rule/);
+});

@@ -2,8 +2,8 @@ import type { JsonObject } from "@deltawire/wire";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { testPattern } from "../src/bounded-pattern.ts";
-import { problemsByJsonSchema } from "../src/json-schema.ts";
+import { testPattern } from "../src/schemas/bounded-pattern.ts";
+import { problemsByJsonSchema } from "../src/schemas/json-schema.ts";
 
 const weather: JsonObject = {
   type: "object",

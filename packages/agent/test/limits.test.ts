@@ -1,13 +1,17 @@
 import { describe, expect, test } from "vitest";
 import type { AgentDefinition } from "../src/agent.ts";
 import { defineTool } from "../src/define-tool.ts";
+import { limitsOf } from "../src/limits.ts";
+import { runTask } from "../src/run-task.ts";
 import {
   decide,
   ended,
   question,
   resultsIn,
+  runtimeOf,
   scriptedAgent,
   start,
+  toldResults,
   until,
   type Script,
 } from "./run-kit.ts";
@@ -43,10 +47,20 @@ describe("at a limit", () => {
     });
   });
 
-  test("that a request names, the agent's own is not looked at", async () => {
+  test("that a request lowers, the lower one counts; it cannot raise the agent's", async () => {
     const { agent, model } = walker({ limits: { rounds: 5 } });
     await ended(await start(agent, { limits: { rounds: 2 } }));
     expect(model.asked).toHaveLength(3);
+    const bounded = walker({ limits: { rounds: 2 } });
+    const { state } = await ended(
+      await start(bounded.agent, { limits: { rounds: 50, tokens: 1_000_000 } }),
+    );
+    expect(bounded.model.asked).toHaveLength(3);
+    expect(Object.values(state.tasks)[0]?.info.limits).toEqual({
+      rounds: 2,
+      depth: 3,
+      tokens: 1_000_000,
+    });
   });
 
   test("of tokens it finishes", async () => {
@@ -62,12 +76,6 @@ describe("at a limit", () => {
     const { view } = await ended(await start(agent, {}, { price }));
     expect(model.asked).toHaveLength(4);
     expect(view.usage.cost).toBeCloseTo(0.00008);
-  });
-
-  test("of cost nothing ends where nobody knows a price", async () => {
-    const { agent, model } = walker({ limits: { cost: 0.00005, rounds: 4 } });
-    await ended(await start(agent));
-    expect(model.asked).toHaveLength(5);
   });
 
   test("of seconds it expires, in the midst of a word, and the word is kept", async () => {
@@ -132,6 +140,34 @@ describe("an agent that asks at a limit", () => {
     expect(outcomes).toEqual([...Array<string>(5).fill("completed"), "incomplete"]);
   });
 
+  test("says which limit it is and what was used, and goes on from there when the user approves", async () => {
+    const { agent: anna } = scriptedAgent(() => [{ text: "Here." }], { name: "anna" });
+    const { agent } = scriptedAgent(
+      () => [{ call: "ask_for_help", args: { name: "anna", prompt: "Help." } }],
+      { agents: [anna], limits: { tokens: 20 }, atLimit: "ask" },
+    );
+    const started = await start(agent);
+    const asked = await question(started);
+    expect(asked).toMatchObject({ limit_name: "tokens", limit: 20, used: 30 });
+    expect(asked.question).toContain("The limit of 20 tokens is reached: 30 used.");
+    await decide(started, {});
+    const [, again] = (await until(started, ({ approvals }) => approvals.length === 2)).approvals;
+    expect(again).toMatchObject({ limit: 20, used: 60, status: "pending" });
+    await decide(started, { decision: "abort" });
+    await ended(started);
+  });
+
+  test("extends the limit that was asked about, and no other", async () => {
+    const { agent } = walker({ limits: { rounds: 2, tokens: 40 }, atLimit: "ask" });
+    const started = await start(agent);
+    expect(await question(started)).toMatchObject({ limit_name: "rounds", used: 2 });
+    await decide(started, {});
+    const [, again] = (await until(started, ({ approvals }) => approvals.length === 2)).approvals;
+    expect(again).toMatchObject({ limit_name: "tokens", limit: 40, used: 45 });
+    await decide(started, { decision: "abort" });
+    await ended(started);
+  });
+
   test("finishes when the user does not answer in time", async () => {
     const { agent, model } = walker({
       limits: { rounds: 1 },
@@ -161,5 +197,59 @@ describe("an agent that asks at a limit", () => {
     await decide(started, {});
     await ended(started);
     expect(model.asked[1]?.tool_choice).toBe("auto");
+  });
+});
+
+test("of two limits the lower one counts, whoever has it", () => {
+  const names = ["rounds", "tokens", "cost", "seconds", "depth"] as const;
+  for (const name of names) {
+    expect(limitsOf({ [name]: 2 }, { [name]: 3 })).toEqual({ [name]: 2 });
+    expect(limitsOf({ [name]: 3 }, { [name]: 2 })).toEqual({ [name]: 2 });
+    expect(limitsOf({ [name]: 2 })).toEqual({ [name]: 2 });
+    expect(limitsOf({}, { [name]: 0 })).toEqual({ [name]: 0 });
+  }
+});
+
+describe("a limit of cost without a price of the model", () => {
+  const refused = {
+    code: "unpriced_model",
+    message: expect.stringContaining("limit tokens") as string,
+  };
+
+  test("is refused before there is a task, whether the agent or the request has it", async () => {
+    await expect(start(walker({ limits: { cost: 1 } }).agent)).rejects.toMatchObject(refused);
+    const made = runtimeOf(walker({}).agent);
+    await expect(made.runtime.start({ input: "Go.", limits: { cost: 1 } })).rejects.toMatchObject(
+      refused,
+    );
+    expect(await made.log.unfinished()).toEqual([]);
+  });
+
+  test("is told to who runs a task alone, who can give the price", async () => {
+    const { agent } = walker({ limits: { cost: 0.00005 } });
+    await expect(runTask(agent, "Go.")).rejects.toMatchObject(refused);
+    const task = await runTask(agent, "Go.", { price: () => ({ input: 1, output: 2 }) });
+    expect((await task.result).usage.cost).toBeCloseTo(0.00008);
+  });
+
+  test("lets nobody be asked for help whose cost could not be counted, at any depth", async () => {
+    const help = (name: string) => [{ call: "ask_for_help", args: { name, prompt: "Help." } }];
+    const asked: string[] = [];
+    const { agent: cara } = scriptedAgent(() => (asked.push("cara"), [{ text: "Here." }]), {
+      name: "cara",
+    });
+    const { agent: anna, model } = scriptedAgent([help("cara"), [{ text: "Nobody." }]], {
+      name: "anna",
+      agents: [cara],
+    });
+    const { agent } = scriptedAgent([help("anna"), [{ text: "Thanks." }]], {
+      agents: [anna],
+      limits: { cost: 1 },
+    });
+    const price = (name: string) => (name === "cara" ? undefined : { input: 1, output: 2 });
+    const { view } = await ended(await start(agent, {}, { price }));
+    expect(view.status).toBe("completed");
+    expect(asked).toEqual([]);
+    expect(toldResults(model, 1)[0]).toContain('the model "cara" has no price');
   });
 });

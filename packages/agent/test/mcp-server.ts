@@ -112,6 +112,32 @@ export function toolServer(): McpServer {
     setTimeout(() => process.exit(3), 10);
     return new Promise<never>(() => undefined);
   });
+  server.registerTool(
+    "repeat",
+    { inputSchema: z.object({ text: z.string() }) },
+    ({ text: words }) => ({
+      content: [
+        { type: "text", text: `you said ${words}` },
+        { type: "resource", resource: { uri: `https://example.com/?key=${words}`, text: words } },
+      ],
+      structuredContent: { said: [words], [words]: 1 },
+    }),
+  );
+  server.registerTool(
+    "fail_with",
+    { inputSchema: z.object({ text: z.string() }) },
+    async ({ text: words }, { mcpReq: { _meta, notify } }) => {
+      const progressToken = _meta?.progressToken;
+      if (progressToken !== undefined)
+        await notify({
+          method: "notifications/progress",
+          params: { progressToken, progress: 1, message: `trying ${words}` },
+        });
+      // A client hears of no progress behind the result.
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      return { isError: true, content: [{ type: "text", text: `${words} is wrong` }] };
+    },
+  );
   server.registerTool("environment", {}, () => text(JSON.stringify(process.env)));
   server.registerTool("processes", {}, () => {
     const child = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], {
@@ -157,6 +183,7 @@ export async function httpToolServer(era: "legacy" | "modern", port = 0): Promis
   };
   const answer = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
     headers.push(incoming.headers);
+    if (incoming.url === "/moved") return void outgoing.writeHead(307, { location: "/mcp" }).end();
     const request = requestOf(incoming, outgoing);
     const response = await (era === "modern" ? modern.fetch(request) : withSession(request));
     outgoing.writeHead(response.status, Object.fromEntries(response.headers));

@@ -1,4 +1,7 @@
 import { spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { connectMcp, type McpServer } from "../src/mcp/connect.ts";
@@ -259,15 +262,15 @@ test("a program gets the usual variables and its own, and nothing else of our en
   vi.stubEnv("DELTAWIRE_SECRET", "not for tools");
   vi.stubEnv("OPENAI_API_KEY", "sk-not-for-tools");
   vi.stubEnv("LANG", "C.UTF-8");
-  const { tool } = await connected({ ...stdio(), env: { TOOL_KEY: "for the tool" } });
+  const { tool } = await connected({ ...stdio(), env: { TOOL_MODE: "for a tool" } });
   const told = JSON.parse(wordsOf(await ran(tool("environment")))) as Record<string, string>;
   expect(told).toMatchObject({
     PATH: process.env["PATH"],
     LANG: "C.UTF-8",
-    TOOL_KEY: "for the tool",
+    TOOL_MODE: "for a tool",
   });
   const usual = /^(?:PATH|HOME|SHELL|TERM|USER|LOGNAME|LANG|LANGUAGE|LC_\w+|TMPDIR|TZ)$/;
-  const others = Object.keys(told).filter((name) => !usual.test(name) && name !== "TOOL_KEY");
+  const others = Object.keys(told).filter((name) => !usual.test(name) && name !== "TOOL_MODE");
   // macOS adds one of its own.
   expect(others.filter((name) => !name.startsWith("__CF"))).toEqual([]);
 });
@@ -366,6 +369,80 @@ test("a server over HTTP gets the headers, and no message has them", async () =>
   });
   expect(warnings).toHaveLength(1);
   expect(warnings.join("")).not.toContain(secret);
+});
+
+test("what a server repeats of its keys is in no result, no failure and no progress", async () => {
+  const secret = 'token "of" tools-0123';
+  const server = { env: { TOOL_KEY: secret }, secrets: ["another-secret"] };
+  const { tool } = await connected({ ...stdio(), ...server });
+  const text = `${secret} and another-secret`;
+  const told: string[] = [];
+  const progress = (message: string): void => void told.push(message);
+  const output = await ran(tool("repeat"), { text });
+  expect(output.block_list[0]?.text).toBe("you said [redacted] and [redacted]");
+  const failure = await failing(ran(tool("fail_with"), { text }, { progress }));
+  expect(failure.message).toBe("[redacted] and [redacted] is wrong");
+  expect(told).toEqual(["trying [redacted] and [redacted]"]);
+  expect(JSON.stringify(output)).not.toMatch(/tools-0123|another-secret/);
+});
+
+describe("a server over HTTP that redirects", () => {
+  async function redirecting(to: () => string): Promise<string> {
+    const server = createServer((_request, response) => {
+      response.writeHead(307, { location: to() }).end();
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    open.push({ close: async () => void server.close() });
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
+
+  test("to another origin is refused, and that origin is sent nothing", async () => {
+    const other = await httpServer("legacy");
+    const url = await redirecting(() => other.url);
+    const { group, warnings } = await connected({ url, headers: { "x-api-key": "key-0123456" } });
+    expect(group.tools).toEqual([]);
+    expect(warnings).toHaveLength(1);
+    expect(other.headers).toEqual([]);
+  });
+
+  test("within its origin is followed, with its headers", async () => {
+    const server = await httpServer("legacy");
+    const url = server.url.replace(/mcp$/, "moved");
+    const { tool } = await connected({ url, headers: { "x-api-key": "key-0123456" } });
+    expect(await ran(tool("add"), { a: 1, b: 1 })).toMatchObject({
+      block_list: [{ data: { sum: 2 } }],
+    });
+    expect(new Set(server.headers.map((headers) => headers["x-api-key"]))).toEqual(
+      new Set(["key-0123456"]),
+    );
+  });
+});
+
+test("a start that nobody waits for any more is ended", async () => {
+  const leave = new AbortController();
+  const began = performance.now();
+  const hanging = connected({
+    command: process.execPath,
+    args: ["-e", "setInterval(() => {}, 1e6)"],
+    signal: leave.signal,
+  });
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  leave.abort();
+  const { group, warnings } = await hanging;
+  expect(performance.now() - began).toBeLessThan(2500);
+  expect([group.tools, warnings]).toEqual([[], []]);
+});
+
+test("how long a server cannot be reached is known", async () => {
+  const first = await httpServer("legacy");
+  const reached = await connectMcp({ name: "srv", url: first.url });
+  open.unshift(reached);
+  expect(reached.missingForMs).toBeUndefined();
+  const missing = await connectMcp({ name: "srv", url: "http://127.0.0.1:1/mcp" });
+  open.unshift(missing);
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(missing.missingForMs).toBeGreaterThan(10);
 });
 
 test("a server is a program or an address", async () => {

@@ -24,22 +24,6 @@ describe("a model", () => {
     expect(model.asked).toHaveLength(1);
   });
 
-  test("that may be asked again is, three times at the most", async () => {
-    const busy = new ModelError("rate_limit", "too many", { retryable: true });
-    const { view, model, events } = await run([
-      [{ error: busy }],
-      [{ error: busy }],
-      [{ error: busy }],
-    ]);
-    expect(model.asked).toHaveLength(3);
-    expect(view.error).toEqual({ code: "rate_limit", message: "too many", retryable: true });
-    const warnings = events.flatMap((event) => (event.type === "task.warning" ? [event] : []));
-    expect(warnings).toMatchObject([
-      { code: "model_asked_again", attempt: 1, retry_in_ms: 500 },
-      { code: "model_asked_again", attempt: 2, retry_in_ms: 1000 },
-    ]);
-  });
-
   test("whose reply breaks off is asked again, and what it said is taken back; it is not told of it", async () => {
     const { view, model, events } = await run([
       [{ reasoning: "Hm." }, { text: ["It is ", "su"] }, { cut: true }],
@@ -226,6 +210,40 @@ describe("a model of somebody's own", () => {
     );
     expect(ran).toBe(0);
     expect(resultsIn(view.output)).toMatchObject([{ status: "incomplete" }]);
+  });
+
+  test.each<[string, () => unknown]>([
+    [
+      "throws",
+      () => {
+        throw new Error("no way back");
+      },
+    ],
+    ["answers nothing", () => undefined],
+    ["fails", () => Promise.reject(new Error("no way back"))],
+  ])("whose stream %s when it is let go has said what it said", async (_what, letGo) => {
+    const item = {
+      type: "message",
+      id: "m",
+      role: "assistant",
+      status: "completed",
+      content: [{ type: "output_text", text: "Hello.", annotations: [] }],
+    };
+    const batch = [
+      { type: "response.output_item.done", output_index: 0, item },
+      { type: "response.completed", response: { usage: null } },
+    ];
+    const batches = { next: async () => ({ done: false, value: batch }), return: letGo };
+    const model = {
+      stream: () => ({ [Symbol.asyncIterator]: () => batches }),
+    } as unknown as Model;
+    const { view } = await ended(
+      await start(defineAgent({ name: "main", instructions: "", model })),
+    );
+    expect(view).toMatchObject({
+      status: "completed",
+      output: [{ block_list: [{ text: "Hello." }] }],
+    });
   });
 
   test("that counts its tokens in a strange way is counted as far as it goes", async () => {

@@ -1,16 +1,19 @@
 import { setImmediate, setTimeout } from "node:timers/promises";
-import { validateLog, type LogEntry, type TaskTree } from "@deltawire/tasks";
+import { validateLog, type TaskTree } from "@deltawire/tasks";
 import type { ResponsesRequest } from "@deltawire/wire";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { defineAgent, type Agent } from "../src/agent.ts";
-import { MemoryBlobs } from "../src/blobs.ts";
+import { MemoryBlobs } from "../src/log/blobs.ts";
 import { defineTool } from "../src/define-tool.ts";
-import { entryOf } from "../src/memory.ts";
-import { MemoryLog } from "../src/memory-log.ts";
+import { entryOf } from "../src/log/private-parts.ts";
+import { MemoryLog } from "../src/log/memory-log.ts";
 import type { Tool } from "../src/tool.ts";
 import { eventsOf, runtimeOf, type Started } from "./run-kit.ts";
 import { scriptedModel, type Saying } from "./scripted-model.ts";
+
+/** `DELTAWIRE_RUNS=100` tries a hundred times as often. */
+const times = Number(process.env["DELTAWIRE_RUNS"] ?? "1");
 
 /** What happens to a run from outside, one thing after the other. */
 type Move =
@@ -22,8 +25,8 @@ type Move =
     }
   | { is: "cancel"; which: number }
   | { is: "say"; which: number; delivery: "steer" | "queue" }
-  /** A process ends: as it is told to, or in the midst of all. */
-  | { is: "end"; gently: boolean }
+  /** A process ends: as it is told to, with time for its tools, or in the midst of all. */
+  | { is: "end"; how: "told" | "in time" | "killed" }
   | { is: "wait"; ms: number };
 
 const move: fc.Arbitrary<Move> = fc.oneof(
@@ -45,7 +48,13 @@ const move: fc.Arbitrary<Move> = fc.oneof(
       delivery: fc.constantFrom("steer", "queue"),
     }),
   },
-  { weight: 3, arbitrary: fc.record({ is: fc.constant("end" as const), gently: fc.boolean() }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      is: fc.constant("end" as const),
+      how: fc.constantFrom("told", "in time", "killed"),
+    }),
+  },
   { weight: 3, arbitrary: fc.record({ is: fc.constant("wait" as const), ms: fc.nat(4) }) },
 );
 
@@ -107,6 +116,7 @@ const scripted = (script: Saying[][]) => (_request: ResponsesRequest, round: num
 function agentOf(
   main: Saying[][],
   help: Saying[][],
+  deep: Saying[][],
   ran: Set<string>,
   twice: string[],
   atLimit: "finish" | "ask",
@@ -119,19 +129,19 @@ function agentOf(
       tools: tools(ran, twice),
       agents,
       atLimit,
-      limits: { rounds: 2, depth: 2 },
+      limits: { rounds: 2, depth: 3 },
     });
-  return part("main", main, [
-    part("helper", help, [part("helper", [[{ text: "Deep.[^1]" }]], [])]),
-  ]);
+  // Each asks for "helper": the same words go down to the deepest, who asks in vain.
+  const deepest = part("helper", deep, []);
+  return part("main", main, [part("helper", help, [part("helper", deep, [deepest])])]);
 }
 
 /** A log of a process: when another one has it, nothing is kept any more of what the first one does. */
 class MortalLog extends MemoryLog {
   #dead = false;
 
-  override append(rootTaskId: string, entries: readonly LogEntry[]): Promise<void> {
-    return this.#dead ? new Promise(() => undefined) : super.append(rootTaskId, entries);
+  override append(...batch: Parameters<MemoryLog["append"]>): Promise<void> {
+    return this.#dead ? new Promise(() => undefined) : super.append(...batch);
   }
 
   async inherited(id: string): Promise<MortalLog> {
@@ -167,48 +177,53 @@ async function apply(started: Started, one: Move): Promise<void> {
     await runtime.input(ids[one.which % ids.length] ?? id, "Hello.", one.delivery);
 }
 
-test("whatever agents do and people decide, and wherever processes end: the log is legal, the run ends, nothing runs twice", async () => {
-  await fc.assert(
-    fc.asyncProperty(
-      rounds,
-      rounds,
-      fc.array(move, { maxLength: 12 }),
-      fc.constantFrom("finish", "ask"),
-      async (main, help, moves, atLimit) => {
-        const ran = new Set<string>();
-        const twice: string[] = [];
-        const failures: unknown[] = [];
-        const onFailure = (message: string, cause: unknown): void =>
-          void failures.push(message, cause);
-        const blobs = new MemoryBlobs();
-        let log = new MortalLog();
-        const make = () =>
-          runtimeOf(agentOf(main, help, ran, twice, atLimit), { log, blobs, onFailure });
-        let made = make();
-        const id = await made.runtime.start({ input: "Go." });
-        for (const one of moves) {
-          if (one.is !== "end") await apply({ ...made, id }, one);
-          else {
-            const ended = made.runtime.close();
-            if (one.gently) await ended;
-            log = await log.inherited(id);
-            made = make();
-            await made.runtime.recover();
+test(
+  "whatever agents do and people decide, and wherever processes end: the log is legal, the run ends, nothing runs twice",
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        rounds,
+        rounds,
+        rounds,
+        fc.array(move, { maxLength: 12 }),
+        fc.constantFrom("finish", "ask"),
+        async (main, help, deep, moves, atLimit) => {
+          const ran = new Set<string>();
+          const twice: string[] = [];
+          const failures: unknown[] = [];
+          const onFailure = (message: string, cause: unknown): void =>
+            void failures.push(message, cause);
+          const blobs = new MemoryBlobs();
+          let log = new MortalLog();
+          const make = () =>
+            runtimeOf(agentOf(main, help, deep, ran, twice, atLimit), { log, blobs, onFailure });
+          let made = make();
+          const id = await made.runtime.start({ input: "Go." });
+          for (const one of moves) {
+            if (one.is !== "end") await apply({ ...made, id }, one);
+            else {
+              const ended = made.runtime.close(one.how === "in time" ? 50 : 0);
+              if (one.how !== "killed") await ended;
+              log = await log.inherited(id);
+              made = make();
+              await made.runtime.recover();
+            }
           }
-        }
-        for (let left = 400; isOpen(await made.runtime.state(id), id); left -= 1) {
-          expect(left).toBeGreaterThan(0);
-          await apply(
-            { ...made, id },
-            { is: "decide", which: 0, decision: "approve", edits: false },
-          );
-          await setTimeout(0);
-        }
-        expect(failures).toEqual([]);
-        expect(validateLog(await eventsOf({ ...made, id }), { complete: true })).toBeUndefined();
-        expect(twice).toEqual([]);
-      },
-    ),
-    { numRuns: 100, timeout: 4000, endOnFailure: true },
-  );
-}, 60_000);
+          for (let left = 400; isOpen(await made.runtime.state(id), id); left -= 1) {
+            expect(left).toBeGreaterThan(0);
+            await apply(
+              { ...made, id },
+              { is: "decide", which: 0, decision: "approve", edits: false },
+            );
+            await setTimeout(0);
+          }
+          expect(failures).toEqual([]);
+          expect(validateLog(await eventsOf({ ...made, id }), { complete: true })).toBeUndefined();
+          expect(twice).toEqual([]);
+        },
+      ),
+      { numRuns: 100 * times, timeout: 10_000, endOnFailure: true },
+    );
+  },
+  60_000 * times,
+);

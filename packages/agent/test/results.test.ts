@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { blobPath, MemoryBlobs } from "../src/blobs.ts";
+import { blobPath, MemoryBlobs } from "../src/log/blobs.ts";
 import { defineTool } from "../src/define-tool.ts";
-import { longestForModel } from "../src/long-results.ts";
+import { longestForModel } from "../src/calls/long-results.ts";
 import type { ToolContext } from "../src/tool.ts";
 import {
   ended,

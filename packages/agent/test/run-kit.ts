@@ -10,10 +10,11 @@ import {
 } from "@deltawire/tasks";
 import { expect } from "vitest";
 import { defineAgent, type Agent, type AgentDefinition } from "../src/agent.ts";
-import { MemoryBlobs } from "../src/blobs.ts";
-import { entryOf } from "../src/memory.ts";
-import { MemoryLog } from "../src/memory-log.ts";
-import { Runtime, type RuntimeOptions, type TaskRequest } from "../src/runtime.ts";
+import { MemoryBlobs } from "../src/log/blobs.ts";
+import { entryOf } from "../src/log/private-parts.ts";
+import { MemoryLog } from "../src/log/memory-log.ts";
+import { Runtime, type RuntimeOptions } from "../src/runtime.ts";
+import type { TaskRequest } from "../src/task-request.ts";
 import { scriptedModel, type ScriptedModel } from "./scripted-model.ts";
 
 export interface Started {
@@ -35,6 +36,9 @@ export function scriptedAgent(
   return { model, agent: defineAgent({ name: "main", instructions: "Help.", model, ...more }) };
 }
 
+/** Nobody has to wait for a model that is only scripted. */
+const shortWaits = { firstMs: 1, longestMs: 4, inAllMs: 5000 };
+
 /** A runtime that knows one agent. */
 export function runtimeOf(
   agent: Agent,
@@ -44,7 +48,14 @@ export function runtimeOf(
   const model = (name: string): never => {
     throw new Error(`no model ${name}`);
   };
-  const runtime = new Runtime({ agentFor: () => agent, model, ...options, log, blobs });
+  const runtime = new Runtime({
+    agentFor: () => agent,
+    model,
+    modelWaits: shortWaits,
+    ...options,
+    log,
+    blobs,
+  });
   return { runtime, log, blobs, agent };
 }
 
@@ -97,6 +108,12 @@ export async function ended(started: Started): Promise<Ended> {
 
 export async function eventsOf({ log, id }: Pick<Started, "log" | "id">): Promise<TaskEvent[]> {
   return (await log.read(id, -1, 1e6)).map(({ json }) => JSON.parse(json) as TaskEvent);
+}
+
+export function warningsIn(
+  events: readonly TaskEvent[],
+): Extract<TaskEvent, { type: "task.warning" }>[] {
+  return events.filter((event) => event.type === "task.warning");
 }
 
 /** All that is in the log, with its private parts, as one text. */

@@ -1,10 +1,11 @@
 import type { TaskTree } from "@deltawire/tasks";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import type { Agent } from "../src/agent.ts";
 import { defineTool } from "../src/define-tool.ts";
 import { RuntimeError } from "../src/runtime-error.ts";
 import {
   ended,
+  eventsOf,
   logUpTo,
   question,
   recovered,
@@ -91,6 +92,36 @@ describe("a task that has not been taken up yet", () => {
     expect(
       events.filter((event) => event.type === "task.working" && event.recovered === true),
     ).toHaveLength(2);
+  });
+
+  test("is not taken up again by a recovery that had looked before it was", async () => {
+    const { left, agent } = await waiting();
+    const other = await start(agent(), {}, { log: left.log });
+    await question(other);
+    await other.runtime.close();
+    const first = Promise.withResolvers<void>();
+    const isTaken = Promise.withResolvers<void>();
+    let taken = 0;
+    const agentFor = async (): Promise<Agent> => {
+      taken += 1;
+      if (taken === 1) {
+        isTaken.resolve();
+        await first.promise;
+      }
+      return agent();
+    };
+    const { runtime, log } = runtimeOf(agent(), { log: left.log, agentFor });
+    const recovery = runtime.recover();
+    await isTaken.promise;
+    expect(await runtime.input(other.id, "Hello.", "steer")).toBe("added");
+    first.resolve();
+    expect(await recovery).toEqual([left.id, other.id]);
+    expect(await runtime.input(other.id, "Hello again.", "steer")).toBe("added");
+    await runtime.close();
+    const again = (await eventsOf({ log, id: other.id })).filter(
+      ({ type, task_id }) => type === "task.working" && task_id === other.id,
+    );
+    expect(again).toHaveLength(2);
   });
 
   test("can be cancelled, and so can its sub-agent", async () => {
@@ -244,10 +275,36 @@ test("a listener that throws is no harm to the task", async () => {
 });
 
 test("an agent that cannot work is refused before there is a task", async () => {
-  const { agent } = scriptedAgent([], { tools: [asks, asks] });
+  const group = { name: "mail", description: "Mail.", rules: "", tools: [asks] };
+  const { agent } = scriptedAgent([], { tools: [asks, group] });
   const made = runtimeOf(agent);
-  await expect(made.runtime.start({ input: "Go." })).rejects.toThrow("two tools");
+  await expect(made.runtime.start({ input: "Go." })).rejects.toMatchObject({
+    name: "RuntimeError",
+    code: "invalid_agent",
+    message: expect.stringContaining("two tools") as string,
+  });
   expect(await made.log.unfinished()).toEqual([]);
+});
+
+test("a task whose agent cannot work any more is told of once, and can be cancelled", async () => {
+  const { agent } = scriptedAgent([[{ call: "send", args: {} }]], { tools: [asks] });
+  const started = await start(agent);
+  await question(started);
+  await started.runtime.close();
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  try {
+    const said: string[] = [];
+    const { runtime } = runtimeOf(
+      { ...agent, tools: [asks, asks] },
+      { log: started.log, onFailure: (message) => said.push(message) },
+    );
+    expect(await runtime.recover()).toEqual([]);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(said).toEqual([expect.stringContaining("two tools")]);
+    expect(await runtime.cancel(started.id, "me")).toBe("canceled");
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 describe("a runtime that closes in time", () => {

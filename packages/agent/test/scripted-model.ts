@@ -4,7 +4,6 @@ import {
   chatRequest,
   connect,
   genericProfile,
-  Repairs,
   ResponsesOverChat,
   type ChatRequest,
   type JsonObject,
@@ -46,7 +45,7 @@ export function scriptedModel(
     asked: [],
     chat: [],
     open: 0,
-    async *stream(request, signal) {
+    async *stream(request, signal, report) {
       const sayings =
         typeof script === "function"
           ? script(request, round)
@@ -58,7 +57,7 @@ export function scriptedModel(
         upstreamModel: "m",
       });
       model.chat.push(body);
-      const repairs = new Repairs();
+      const { repairs } = forTheReply;
       let ids = 0;
       const machine = connect(
         new ChatBody({ repairs, utf8: new TextDecoder(), expect: "stream" }),
@@ -103,6 +102,7 @@ export function scriptedModel(
         machine.end("eof", out as ResponseEvent[]);
         yield out;
       } finally {
+        report?.({ repairs: Object.fromEntries(repairs.counts) });
         model.open -= 1;
       }
     },

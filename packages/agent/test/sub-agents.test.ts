@@ -189,7 +189,7 @@ describe("a sub-agent", () => {
 
   test("that cannot work, for two of its tools have one name, is a failed call", async () => {
     const { agent, model } = scriptedAgent([help("anna")], {
-      agents: [helper("anna", [], { tools: [look("left"), look("left")] })],
+      agents: [{ ...helper("anna", []), tools: [look("left"), look("left")] }],
     });
     expect((await ended(await start(agent))).view.status).toBe("completed");
     expect(toldResults(model, 1)[0]).toContain("two tools");

@@ -1,9 +1,22 @@
 import { setTimeout } from "node:timers/promises";
+import type { ResponsesRequest } from "@deltawire/wire";
 import { describe, expect, test } from "vitest";
+import { blobPath } from "../src/log/blobs.ts";
 import { defineTool } from "../src/define-tool.ts";
-import { longestForModel } from "../src/long-results.ts";
+import { longestForModel } from "../src/calls/long-results.ts";
+import { MemoryLog } from "../src/log/memory-log.ts";
+import { entryOf } from "../src/log/private-parts.ts";
 import type { ToolDefinition } from "../src/tool.ts";
-import { ended, resultsIn, scriptedAgent, start, toldResults } from "./run-kit.ts";
+import {
+  ended,
+  recovered,
+  resultsIn,
+  scriptedAgent,
+  start,
+  textOfLog,
+  toldResults,
+} from "./run-kit.ts";
+import type { Saying } from "./scripted-model.ts";
 
 const tool = (definition: Partial<ToolDefinition<unknown>>) =>
   defineTool({ name: "get", description: "Gets.", run: () => "x", ...definition });
@@ -208,6 +221,35 @@ describe("a result that is too long for the model", () => {
     expect(read === whole).toBe(true);
   });
 
+  test("is kept under an address, by which a store knows that it is in use; one that is kept by its hash is read too", async () => {
+    const readOn = (request: ResponsesRequest): Saying[] => {
+      const output = (request.input as { output?: string }[]).at(-1)?.output ?? "";
+      const next = /read on with read_result (\{.*\})\]$/.exec(output)?.[1];
+      return next === undefined || request.input?.length !== 3
+        ? [{ text: "Read." }]
+        : [{ call: "read_result", args: {}, raw: next }];
+    };
+    const tools = [tool({ run: () => whole })];
+    const first = scriptedAgent(one, { tools });
+    const started = await start(first.agent);
+    await ended(started);
+    expect(await textOfLog(started)).toMatch(
+      new RegExp(`"whole":\\{"url":"${blobPath}[0-9a-f]{64}"`),
+    );
+    const log = new MemoryLog();
+    for (const row of await started.log.read(started.id, -1, 1e6)) {
+      const kept = row.private?.replace(/"url":"\/api\/blobs\/([0-9a-f]{64})"/, '"hash":"$1"');
+      const { event } = entryOf(row);
+      if (event.type === "task.round.started" && event.round === 2) break;
+      await log.append(started.id, [
+        entryOf({ ...row, ...(kept === undefined ? {} : { private: kept }) }),
+      ]);
+    }
+    const next = scriptedAgent(readOn, { tools });
+    await ended(await recovered(next.agent, { log, id: started.id }, { blobs: started.blobs }));
+    expect(toldResults(next.model, 1)[1]).toContain(whole.slice(longestForModel, 40_000));
+  });
+
   test("of several parts is cut across them", async () => {
     const parts = ["X", "Y", "Z"].map((id) => ({ type: "text", text: id.repeat(20_000), id }));
     const { agent, model } = scriptedAgent(one, {
@@ -235,4 +277,14 @@ describe("a result that is too long for the model", () => {
     expect(unknown).toContain('no result "call_none"');
     expect(bad).toContain("its arguments are no good");
   });
+});
+
+test("a tool that was made by hand is run, though it has the name of one of the runtime's", async () => {
+  const made = defineTool({ name: "any", description: "Helps.", run: () => "my own help" });
+  const { agent, model } = scriptedAgent(
+    [[{ call: "ask_for_help", args: {} }], [{ text: "Thanks." }]],
+    { tools: [{ ...made, name: "ask_for_help" }] },
+  );
+  await ended(await start(agent));
+  expect(toldResults(model, 1)).toEqual(["my own help"]);
 });

@@ -1,13 +1,14 @@
 /*
  * npm run check:kill [-- --quick] [--seed NUMBER] [--store MODULE]
- * A real server is killed with -9 around every key, blob, grant, round, approval, execution, reference, end and snapshot
- * that a scripted run writes: before it, when it is kept and nobody has heard of it, when all have heard of it. Then at all
- * its writes by number, one of these moments each; a second time while the task is taken up again; while a tool is at work;
- * and for 30 s at any time. The run has tools of all three effects, questions to a person that wait, and a sub-agent. Each time it is started
- * again on the same folder, and then
+ * A real server is killed with -9 around every key, blob, grant, word, round, approval, refusal, execution, reference, end
+ * and snapshot that a scripted run writes: before it, when it is kept and nobody has heard of it, when all have heard of
+ * it. Then at every other of its writes by number, one of these moments each; a second time while the task is taken up
+ * again; while a tool is at work; around the cancel of a sub-agent; and for 20 s at any time. The run has tools of all
+ * three effects, a sub-agent, and a person who steers it, approves, for once and for the session, edits arguments, denies,
+ * and takes results out. Each time it is started again on the same folder, and then
  *   the task completes, and its log, read back whole, is one that `validateLog` accepts, with every `state_hash` right;
  *   the client that was there from the beginning, one that comes when all is over, GET and the log have the same state;
- *   whatever a client was told or promised is there;
+ *   whatever a client was told or promised is there, and what the person refused to show is nowhere, nor in the store;
  *   no `once` tool ran twice, others only under the same key, as a counter in a process of its own saw it, and a person is
  *   asked of what nobody can know and of nothing else;
  *   the output is that of a run that nobody disturbed.
@@ -25,6 +26,7 @@ import { parseArgs } from "node:util";
 import {
   againAtWrites,
   atBoundaries,
+  atCancel,
   atRandom,
   atWrites,
   eachOf,
@@ -45,7 +47,7 @@ const { values } = parseArgs({
 const { quick, store } = values;
 const seed = Number(values.seed);
 const atOnce = 4;
-const randomMs = quick ? 3_000 : 30_000;
+const randomMs = quick ? 3_000 : 20_000;
 /** Beyond this the run counts as hung. */
 const mostMinutes = 10;
 
@@ -69,14 +71,16 @@ try {
 async function check(): Promise<boolean> {
   const began = performance.now();
   const tally = new Tally();
-  const { end: undisturbed } = await undisturbedRun(kit, store);
-  const { ms } = await undisturbedRun(kit, store);
+  const { end: undisturbed } = await undisturbedRun(kit, { store });
+  const { ms } = await undisturbedRun(kit, { store });
+  const { end: canceled } = await undisturbedRun(kit, { store, plot: "helper canceled" });
   const trying = { undisturbed, atOnce, tally, store };
-  const every = quick ? 13 : 1;
-  await tryCases(kit, () => eachOf(every, atBoundaries(undisturbed.log)), trying);
-  await tryCases(kit, (isPast) => atWrites(every, isPast), trying);
-  await tryCases(kit, (isPast) => againAtWrites(quick ? 13 : 2, isPast), trying);
+  await tryCases(kit, () => eachOf(quick ? 15 : 1, atBoundaries(undisturbed.log)), trying);
+  await tryCases(kit, (isPast) => atWrites(quick ? 13 : 2, isPast), trying);
+  await tryCases(kit, (isPast) => againAtWrites(quick ? 13 : 3, isPast), trying);
   await tryCases(kit, () => eachOf(quick ? 3 : 1, inTools()), trying);
+  const ofCanceled = { ...trying, undisturbed: canceled };
+  await tryCases(kit, () => eachOf(quick ? 4 : 1, atCancel()), ofCanceled);
   const until = performance.now() + randomMs;
   await tryCases(kit, () => atRandom(seed, ms, () => performance.now() > until), trying);
 

@@ -1,17 +1,14 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
-import type { Agent } from "@deltawire/agent";
+import { usualLimits, type Agent } from "@deltawire/agent";
 import type { Store } from "@deltawire/store";
 import type { AgentConfig, Config, UpstreamConfig } from "./config/config.ts";
 import { plainUpstream } from "./config/upstream.ts";
-import { KeptResponses } from "./history/kept-responses.ts";
 import type { Call } from "./http/call.ts";
 import { Problem } from "./http/problem.ts";
 import { servePassthrough } from "./http/serve-passthrough.ts";
 import { serveChat, serveResponses, type ReplyServer } from "./http/serve-replies.ts";
-import { taskHandlers } from "./http/serve-tasks.ts";
-import { uiMessageHandlers } from "./http/serve-ui-messages.ts";
 import {
   forgetLessons,
   serveHealth,
@@ -24,7 +21,7 @@ import {
   serveUpstreams,
   type StatusServer,
 } from "./http/serve-status.ts";
-import { httpServer, taskRoutes, type Patience, type TaskHandlers } from "./http/server.ts";
+import { httpServer, type Patience } from "./http/server.ts";
 import { createLog, type Log, type LogTarget } from "./log.ts";
 import { askForModels } from "./models/ask-upstream.ts";
 import { ModelDiscovery } from "./models/discovery.ts";
@@ -33,10 +30,7 @@ import { Envelopes } from "./reasoning/envelope.ts";
 import { sealingKey } from "./reasoning/key-file.ts";
 import { Relay } from "./relay/relay.ts";
 import { Secrets } from "./security/secrets.ts";
-import { startTasks } from "./tasks/start-tasks.ts";
-import { taskProblem } from "./tasks/task-problem.ts";
-import { Tellings } from "./tasks/tellings.ts";
-import { WaitingReplies } from "./tasks/waiting-replies.ts";
+import { ServedTasks } from "./tasks/served-tasks.ts";
 import { version } from "./version.ts";
 
 export interface GatewayOptions {
@@ -44,6 +38,8 @@ export interface GatewayOptions {
   env: Readonly<Record<string, string | undefined>>;
   /** Where the sealing key is kept; undefined: in memory, for as long as the process runs. */
   dataFolder: string | undefined;
+  /** Where the configuration was read from: agents do not reach it by their tools for files. */
+  configFile?: string | undefined;
   logTo: LogTarget;
   /** Where tasks are kept, instead of what the configuration says. It is closed with the gateway. */
   store?: Store;
@@ -51,6 +47,8 @@ export interface GatewayOptions {
   agents?: readonly Agent[];
   /** Silence is counted in beats, of a second unless told otherwise. */
   beatMs?: number;
+  /** How soon a store that could not be opened is tried again; 5 s unless told otherwise. */
+  storeAgainMs?: number;
   /** For clients that send slowly; 15 s and 5 minutes unless told otherwise. */
   patience?: Patience;
 }
@@ -113,8 +111,22 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       throw new Problem("model_not_found", resolved.message, { param: "model" });
     },
   };
-  const tasks = await tasksOf({ ...options, config, agents }, relay, replies, log);
-  if (tasks.agents !== undefined) replies.agents = tasks.agents;
+  const { targetsOf, maxBodyBytes } = replies;
+  const { configFile, beatMs, store } = options;
+  const tasks = await ServedTasks.start({
+    config,
+    dataFolder,
+    configFile,
+    relay,
+    targetsOf,
+    maxBodyBytes,
+    builtInAgents: agents,
+    log,
+    beatMs,
+    againMs: options.storeAgainMs,
+    ...(store === undefined ? {} : { store }),
+  });
+  replies.agents = { has: (name) => config.agents.has(name), server: () => tasks.agents() };
   const status: StatusServer = {
     config,
     relay,
@@ -163,6 +175,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   }
   const url = urlOf(config.server.host, http.server.address() as AddressInfo);
   discovery.snapshot(); // asks, and nobody waits
+  tasks.recover();
 
   return {
     url,
@@ -185,69 +198,6 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       await release(0);
     },
   };
-}
-
-interface ServedTasks {
-  handlers: TaskHandlers;
-  agents: ReplyServer["agents"] | undefined;
-  /** Those who follow a task find it again when the gateway is back. */
-  letGo(): void;
-  close(waitMs: number): Promise<void>;
-}
-
-/** A store that cannot be opened costs the tasks, and nothing else: whoever asks for them is told why. */
-async function tasksOf(
-  { config, dataFolder, beatMs, store, agents: builtInAgents = [] }: GatewayOptions,
-  relay: Relay,
-  { targetsOf, maxBodyBytes }: ReplyServer,
-  log: Log,
-): Promise<ServedTasks> {
-  try {
-    const tasks = await startTasks({
-      config,
-      dataFolder,
-      relay,
-      targetsOf,
-      builtInAgents,
-      log,
-      beatMs,
-      ...(store === undefined ? {} : { store }),
-    });
-    const { service, followers, agents } = tasks;
-    const tellings = new Tellings(service, beatMs);
-    const replies = new Tellings(service, beatMs);
-    return {
-      handlers: {
-        ...taskHandlers({ tasks: service, followers, maxBodyBytes }),
-        ...uiMessageHandlers({ tasks: service, tellings, maxBodyBytes }),
-      },
-      agents: {
-        has: (name) => agents.has(name),
-        tasks: service,
-        tellings: replies,
-        kept: new KeptResponses(),
-        waiting: new WaitingReplies(),
-      },
-      letGo() {
-        followers.close();
-        tellings.close();
-      },
-      close: (waitMs) => tasks.close(waitMs),
-    };
-  } catch (error) {
-    const problem = taskProblem(error);
-    if (!(problem instanceof Problem)) throw error;
-    log.error(`no tasks: ${problem.message}`);
-    const refuse = (): never => {
-      throw problem;
-    };
-    return {
-      handlers: Object.fromEntries(taskRoutes.map((name) => [name, refuse])),
-      agents: undefined,
-      letGo: () => undefined,
-      close: () => Promise.resolve(),
-    };
-  }
 }
 
 async function startDemoUpstream({ agents }: Config): Promise<{
@@ -282,7 +232,7 @@ function withAgents(config: Config, agents: readonly Agent[]): Config {
       model: typeof agent.model === "string" ? agent.model : (agent.model.name ?? agent.name),
       toolGroups: [],
       agents: agent.agents.map(({ name }) => name),
-      limits: { rounds: 10, depth: 3, ...agent.limits },
+      limits: { ...usualLimits, ...agent.limits },
     },
   ]);
   return { ...config, agents: new Map([...config.agents, ...listed]) };

@@ -1,4 +1,5 @@
 import { pino, type Logger } from "pino";
+import type { TaskTree } from "@deltawire/tasks";
 import type { LogLevel } from "./config/config.ts";
 import type { ExchangeRecord } from "./relay/relay.ts";
 import type { Secrets } from "./security/secrets.ts";
@@ -38,41 +39,92 @@ export interface RequestLine {
 }
 
 export function logRequest(log: Log, line: RequestLine): void {
-  const { record } = line;
-  const usage = record?.usage;
   const fields = {
     id: line.id,
     client: line.client,
     method: line.method,
     path: line.path,
     model: line.model,
-    upstream: record?.upstream,
-    upstream_model: record?.upstreamModel,
+    ...askedOf(line.record),
     status: line.status,
-    tokens_in: usage?.input_tokens,
-    tokens_out: usage?.output_tokens,
-    tokens_estimated: usage?.estimated,
     first_ms: line.firstMs === undefined ? undefined : Math.round(line.firstMs),
     ms: Math.round(line.ms),
+    ...takenOf(line),
+  };
+  if (line.status >= 500) log.warn(fields, "request");
+  else log.info(fields, "request");
+}
+
+/** One line for every time that a task asks its model. */
+export interface RoundLine {
+  /** The root task, where it is known. */
+  task: string | undefined;
+  model: string | undefined;
+  ms: number;
+  left: boolean;
+  /** Of a round that failed before any upstream was asked. */
+  failure: string | undefined;
+  record: ExchangeRecord;
+}
+
+export function logRound(log: Log, line: RoundLine): void {
+  const { task, model, ms, record } = line;
+  const fields = { task, model, ...askedOf(record), ms: Math.round(ms), ...takenOf(line) };
+  log.info(fields, "model round");
+}
+
+/** One line when a task begins, waits for a person, goes on, and ends. */
+export function logTask(log: Log, rootTaskId: string, { tasks, approvals }: TaskTree): void {
+  const task = tasks[rootTaskId];
+  if (task === undefined) return;
+  const { status, info, usage, tree_usage, error, ended } = task;
+  const waiting = approvals.filter((approval) => approval.status === "pending").length;
+  const fields = {
+    task: rootTaskId,
+    status,
+    agent: info.agent,
+    model: info.model,
+    waiting: waiting > 0 ? waiting : undefined,
+    ms: Math.max(0, Date.now() - Date.parse(info.created_at)),
+    tokens: (tree_usage ?? usage).total_tokens,
+    cost: (tree_usage ?? usage).cost,
+    failure: error?.code,
+    reason: error?.message ?? ended?.reason,
+  };
+  if (status === "failed") log.warn(fields, "task");
+  else log.info(fields, "task");
+}
+
+function askedOf(record: ExchangeRecord | undefined) {
+  return {
+    upstream: record?.upstream,
+    upstream_model: record?.upstreamModel,
+    tokens_in: record?.usage?.input_tokens,
+    tokens_out: record?.usage?.output_tokens,
+    tokens_estimated: record?.usage?.estimated,
+  };
+}
+
+function takenOf({ record, failure, left }: Pick<RequestLine, "record" | "failure" | "left">) {
+  return {
     attempts: record === undefined || record.attempts < 2 ? undefined : record.attempts,
     lessons: record === undefined || record.lessons.length === 0 ? undefined : record.lessons,
     repairs:
       record === undefined || record.repairs.size === 0
         ? undefined
         : Object.fromEntries(record.repairs),
-    failure: record?.failure ?? line.failure,
-    left: line.left || undefined,
+    failure: record?.failure ?? failure,
+    left: left || undefined,
   };
-  if (line.status >= 500) log.warn(fields, "request");
-  else log.info(fields, "request");
 }
 
-/** What `inWords` reads of a request's line. */
+/** What `inWords` reads of the line of a request or of a round. */
 interface WrittenLine {
   time: string;
   msg: string;
-  status: number;
-  path: string;
+  status?: number;
+  path?: string;
+  task?: string;
   ms: number;
   model?: string;
   upstream?: string;
@@ -88,15 +140,15 @@ interface WrittenLine {
 function inWords(line: string): string {
   const entry = JSON.parse(line) as WrittenLine;
   const time = entry.time.slice(11, 19);
-  if (entry.msg !== "request") {
+  if (entry.msg !== "request" && entry.msg !== "model round") {
     const { time: _time, msg, ...rest } = entry;
-    return `${time}  ${msg} ${JSON.stringify({ ...rest, level: undefined })}\n`;
+    const more = JSON.stringify({ ...rest, level: undefined });
+    return `${time}  ${msg}${more === "{}" ? "" : ` ${more}`}\n`;
   }
   const { model, upstream, failure, lessons, repairs } = entry;
   const words = [
     time,
-    String(entry.status),
-    entry.path,
+    ...(entry.msg === "request" ? [String(entry.status), entry.path] : ["round", entry.task ?? ""]),
     ...(model === undefined ? [] : [model]),
     ...(upstream === undefined ? [] : [`on ${upstream}/${entry.upstream_model}`]),
     `${(entry.ms / 1000).toFixed(1)} s`,

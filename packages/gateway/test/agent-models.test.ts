@@ -107,6 +107,34 @@ describe("an agent asked as a model", () => {
     });
   });
 
+  test.each([
+    ["length", "max_output_tokens"],
+    ["content_filter", "content_filter"],
+  ])("an answer that ended in %s is incomplete, on both wires", async (finish, reason) => {
+    const cut: Round = (response) => {
+      beginStream(response);
+      response.write(event(chunk({ content: "It is alm" })));
+      response.end(event(chunk({}, finish)) + event("[DONE]"));
+    };
+    const { gateway } = await office([clock, cut, cut]);
+    const events = await eventsOf(await gateway.post("/responses", { ...ask, ...streamed }));
+    expect(typesOf(events).at(-1)).toBe("response.incomplete");
+    expect(lastResponse(events)).toMatchObject({
+      status: "incomplete",
+      incomplete_details: { reason },
+      error: null,
+    });
+    const whole = (await (await gateway.post("/chat/completions", askChat)).json()) as JsonObject;
+    expect(whole).toMatchObject({
+      choices: [{ finish_reason: finish, message: { content: "It is alm" } }],
+    });
+    const chunks = await eventsOf(
+      await gateway.post("/chat/completions", { ...askChat, ...streamed }),
+    );
+    const choices = chunks.flatMap(({ choices: each }) => (each ?? []) as ChatChunkChoice[]);
+    expect(choices.at(-1)).toMatchObject({ finish_reason: finish });
+  });
+
   test("usage is not sent to a Chat client that did not ask for it", async () => {
     const { gateway } = await office([answers("Hi.")]);
     const events = await eventsOf(

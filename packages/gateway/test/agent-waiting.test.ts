@@ -83,6 +83,32 @@ describe("when a person is needed", () => {
     expect(anew.headers.get("x-deltawire-task")).not.toBe(taskId);
   });
 
+  test("ids that a client gives its items anew do not make it another request", async () => {
+    const { gateway } = await waits();
+    const said = (id: string) => ({
+      model: "clerk",
+      input: [{ type: "message", id, role: "user", content: "What time is it?" }],
+    });
+    const first = await gateway.post("/responses", said("msg_a"));
+    const again = await gateway.post("/responses", said("msg_b"));
+    expect(again.headers.get("x-deltawire-task")).toBe(first.headers.get("x-deltawire-task"));
+  });
+
+  test("Codex is told in the word with which it stops and shows what it was told", async () => {
+    const { gateway } = await waits();
+    const headers = { originator: "codex_exec" };
+    const events = await eventsOf(
+      await gateway.post("/responses", { ...ask, ...streamed }, { headers }),
+    );
+    expect(lastResponse(events)).toMatchObject({
+      error: { code: "invalid_prompt", message: expect.stringContaining("/api/approvals/") },
+    });
+    // It is the same to the gateway.
+    const again = await gateway.post("/responses", { ...ask, ...streamed }, { headers });
+    expect(await again.text()).toContain("invalid_prompt");
+    expect(await tasksOf(gateway)).toHaveLength(1);
+  });
+
   test("a sub-agent's question is one to the client too", async () => {
     const help = calls("ask_for_help", { name: "aide", prompt: "The time?" }, "I ask the aide.");
     const { gateway } = await waits([help, clock, answers("Noon."), answers("It is noon.")]);

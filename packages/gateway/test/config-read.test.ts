@@ -118,7 +118,7 @@ folder = "~/shell"
 allow = ["git status"]
 timeout_seconds = 1.5
 env = ["CI", "LANG"]
-approval = "ask once"
+approval = "ask always"
 results = "never"
 
 [tools.web]
@@ -292,7 +292,7 @@ max_mb = 1
         allow: ["git status"],
         timeoutMs: 1500,
         env: ["CI", "LANG"],
-        approval: "ask once",
+        approval: "ask always",
         results: "never",
       },
       web: { maxBytes: 2048, timeoutMs: 3000, approval: "ask always", results: "always" },

@@ -43,14 +43,15 @@ describe("the shell group", () => {
   });
 
   test("is never run unasked, but for what is allowed", () => {
-    expect(problemsIn('[tools.shell]\nfolder = "/w"\napproval = "auto"')).toEqual([
-      'd.toml:3: tools.shell.approval: would run any command unasked; name those that may be run without a question: allow = ["git status"]',
-    ]);
+    for (const approval of ["auto", "ask once"])
+      expect(problemsIn(`[tools.shell]\nfolder = "/w"\napproval = "${approval}"`)).toEqual([
+        'd.toml:3: tools.shell.approval: would run commands unasked; name those that may be run without a question: allow = ["git status"]',
+      ]);
     expect(problemsIn('[tools.shell]\nallow = ["ls", "*"]')).toEqual([
       "d.toml:2: tools.shell.allow[1]: would run any command unasked; name single commands",
     ]);
-    expect(toolsIn('[tools.shell]\nfolder = "/w"\napproval = "ask once"').shell?.approval).toBe(
-      "ask once",
+    expect(toolsIn('[tools.shell]\nfolder = "/w"\napproval = "ask always"').shell?.approval).toBe(
+      "ask always",
     );
   });
 
@@ -79,10 +80,10 @@ describe("every tool group", () => {
   });
 
   test.each(sections)("[%s refuses other words", (section) => {
-    const words = section.startsWith("tools.shell") ? "" : '"auto", ';
+    const words = section.startsWith("tools.shell") ? "" : '"auto", "ask once", ';
     const found = problemsIn(`[${section}\napproval = "ask alway"\nresults = "on eror"`);
     expect(found.map((text) => text.replace(/^.*?: .*?: /, ""))).toEqual([
-      `is none of its words; write one of ${words}"ask once", "ask always"; did you mean ask always?`,
+      `is none of its words; write one of ${words}"ask always"; did you mean ask always?`,
       'is none of its words; write one of "never", "on error", "always"; did you mean on error?',
     ]);
   });

@@ -9,7 +9,7 @@ import { streamed } from "./wire-replies.ts";
 const beatMs = 3;
 const quietMs = 15 * beatMs;
 
-describe("while an upstream is quiet in mid-stream", () => {
+describe("while an upstream is quiet in mid-stream", { retry: 2 }, () => {
   test.each(["chat", "responses"] as const)(
     "a Responses client on a %s upstream gets response.in_progress, in dense sequence",
     async (speaks) => {

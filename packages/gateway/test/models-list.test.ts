@@ -104,7 +104,7 @@ test("an upstream that has not answered has no models, and the others have their
   ]);
 });
 
-test("agents are listed after the aliases, and hidden from Codex, whose tools they do not use", () => {
+test("agents are listed last, and hidden from Codex, whose tools they do not use", () => {
   const { agents } = read(`[upstreams.zai]
 base_url = "https://zai.test/v1"
 speaks = "chat"
@@ -132,12 +132,12 @@ model = "not/known-yet"
   });
   expect(all.data.map(({ id, owned_by }) => [id, owned_by])).toEqual([
     ["glm", "zai"],
-    ["writer", "deltawire-agent"],
-    ["small", "deltawire-agent"],
-    ["glm-9", "deltawire-agent"],
     ["zai/glm-4.6", "zai"],
     ["glm-4.6", "zai"],
     ["zai/writer", "zai"],
+    ["writer", "deltawire-agent"],
+    ["small", "deltawire-agent"],
+    ["glm-9", "deltawire-agent"],
   ]);
   const entries = all.models.filter(({ slug }) => agents.has(slug));
   expect(

@@ -1,4 +1,4 @@
-import { ModelError } from "@deltawire/agent";
+import { ModelError, type RoundNotes } from "@deltawire/agent";
 import type { JsonObject, ResponsesRequest } from "@deltawire/wire";
 import { describe, expect, test } from "vitest";
 import { Problem } from "../src/http/problem.ts";
@@ -28,7 +28,7 @@ function modelOf(gateway: TestGateway, name = "up/m") {
     if (resolved.ok) return resolved.targets;
     throw new Problem("model_not_found", resolved.message);
   };
-  return relayModel(gateway.relay, targetsOf, name);
+  return relayModel({ relay: gateway.relay, targetsOf }, name);
 }
 
 async function told(
@@ -154,6 +154,87 @@ test.each([
   expect(failure.message).toContain(error.message);
 });
 
+describe("what a round took", () => {
+  const notesOf = async (gateway: TestGateway): Promise<RoundNotes[]> => {
+    const notes: RoundNotes[] = [];
+    const report = (one: RoundNotes): void => void notes.push(one);
+    for await (const batch of modelOf(gateway).stream(hello, never, report))
+      // They are known when the last event comes, behind which nobody may listen any more.
+      if ((batch.at(-1) as JsonObject)["type"] === "response.completed") break;
+    return notes;
+  };
+
+  test("is reported once, before its last event: repairs, attempts, lessons and who answered", async () => {
+    let asked = 0;
+    const { gateway } = await scene((_request, response) => {
+      asked += 1;
+      if (asked === 1)
+        return refuse(response, 400, {
+          message: "Unsupported parameter: 'stream_options' is not supported.",
+          param: "stream_options",
+        });
+      if (asked === 2) return refuse(response, 500, { message: "not yet" });
+      beginStream(response);
+      const call = { name: "look", arguments: "{}" };
+      response.write(event(chunk({ tool_calls: [{ index: 0, function: call }] })));
+      response.end(event(chunk({}, "stop")) + event("[DONE]"));
+    });
+    const notes = await notesOf(gateway);
+    expect(notes).toMatchObject([{ upstream: "up", attempts: 3 }]);
+    expect(notes[0]?.lessons).toHaveLength(1);
+    expect(notes[0]?.repairs).toMatchObject({ call_id_minted: 1, finish_corrected: 1 });
+  });
+
+  test("is reported of one that failed, too", async () => {
+    const { gateway } = await scene(
+      (_request, response) => refuse(response, 500, { message: "oops" }),
+      { upstream: { retries: 1 } },
+    );
+    const notes: RoundNotes[] = [];
+    const stream = modelOf(gateway).stream(hello, never, (one) => void notes.push(one));
+    const next = stream[Symbol.asyncIterator]().next();
+    await expect(next).rejects.toMatchObject({ code: "upstream_error" });
+    expect(notes).toEqual([{ upstream: "up", attempts: 2 }]);
+  });
+
+  test("is one line in the log for every round of a task", async () => {
+    const toml = `[agents.clerk]\nmodel = "up/m"\ntool_groups = ["time"]\n`;
+    let asked = 0;
+    const { gateway } = await scene(
+      (_request, response) => {
+        asked += 1;
+        if (asked === 3) return refuse(response, 401, { message: "who are you" });
+        if (asked === 2) return says(response, "Noon.");
+        beginStream(response);
+        const call = { name: "current_time", arguments: "{}" };
+        response.write(event(chunk({ tool_calls: [{ index: 0, function: call }] })));
+        response.end(event(chunk({}, "tool_calls")) + event("[DONE]"));
+      },
+      { toml },
+    );
+    const first = await gateway.post("/responses", { model: "clerk", input: "The time?" });
+    await gateway.post("/responses", { model: "clerk", input: "And now?" });
+    const rounds = gateway.lines
+      .map((line) => JSON.parse(line) as JsonObject)
+      .filter(({ msg }) => msg === "model round");
+    const same = { level: 30, model: "up/m", upstream: "up", upstream_model: "m" };
+    const task = first.headers.get("x-deltawire-task");
+    expect(rounds).toMatchObject([
+      { ...same, task, repairs: { call_id_minted: 1 } },
+      { ...same, task, tokens_in: 10, tokens_out: 1, ms: expect.any(Number) as number },
+      { ...same, failure: "upstream_refused" },
+    ]);
+  });
+});
+
+test("how long a server asks to be left alone is told with the failure", async () => {
+  const { gateway } = await scene(
+    (_request, response) => refuse(response, 429, { message: "slow" }, { "retry-after": "90" }),
+    { upstream: { retries: 0 } },
+  );
+  expect(await failing(gateway)).toMatchObject({ retryable: true, retryAfterMs: 90_000 });
+});
+
 test("an upstream that is asked again before its first byte is not heard of", async () => {
   let asked = 0;
   const { gateway } = await scene((_request, response) => {
@@ -183,7 +264,10 @@ test("the key of the upstream is in no message", async () => {
 test("a model that nobody has is said before anybody is asked", async () => {
   const { gateway, upstream } = await scene(() => undefined);
   const nobody = (model: string) => Promise.reject(new Problem("model_not_found", `no ${model}`));
-  const stream = relayModel(gateway.relay, nobody, "nothing").stream(hello, never);
+  const stream = relayModel({ relay: gateway.relay, targetsOf: nobody }, "nothing").stream(
+    hello,
+    never,
+  );
   await expect(stream[Symbol.asyncIterator]().next()).rejects.toEqual(
     new ModelError("model_not_found", "no nothing"),
   );

@@ -16,9 +16,13 @@ export interface TestGateway extends Gateway {
 export interface StartOptions {
   env?: Record<string, string>;
   beatMs?: number;
+  storeAgainMs?: number;
   patience?: Patience;
   /** Agents from code. */
   agents?: readonly Agent[];
+  /** Where its store and its key are; in memory unless it says otherwise. */
+  dataFolder?: string;
+  configFile?: string;
 }
 
 interface PostOptions {

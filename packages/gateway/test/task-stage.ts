@@ -18,7 +18,7 @@ import { taskHandlers } from "../src/http/serve-tasks.ts";
 import { httpServer } from "../src/http/server.ts";
 import { createLog } from "../src/log.ts";
 import { Secrets } from "../src/security/secrets.ts";
-import { Followers } from "../src/tasks/followers.ts";
+import { EventStreams } from "../src/tasks/follow/event-streams.ts";
 import { TaskService } from "../src/tasks/task-service.ts";
 import type { TaskRuntime } from "../src/tasks/task-runtime.ts";
 import { StagedTasks } from "./staged-tasks.ts";
@@ -34,7 +34,7 @@ export interface Stage<Tasks extends TaskRuntime = StagedTasks> {
   tasks: Tasks;
   store: Store;
   service: TaskService;
-  followers: Followers;
+  streams: EventStreams;
   /** The server's side of all connections. */
   sockets: Set<Socket>;
   lines: string[];
@@ -44,6 +44,7 @@ export interface Stage<Tasks extends TaskRuntime = StagedTasks> {
 export interface StageOptions {
   toml?: string;
   beatMs?: number;
+  firstPruneMs?: number;
   pruneMs?: number;
 }
 
@@ -56,7 +57,7 @@ export async function stage(options: StageOptions = {}): Promise<Stage> {
 export async function stageOf<Tasks extends TaskRuntime>(
   tasks: Tasks,
   store: Store,
-  { toml = "[server]\nport = 0\ndemo = true\n", beatMs, pruneMs }: StageOptions = {},
+  { toml = "[server]\nport = 0\ndemo = true\n", beatMs, ...pruning }: StageOptions = {},
 ): Promise<Stage<Tasks>> {
   const config = readConfig(toml, { file: "deltawire.toml", env: {} });
   const lines: string[] = [];
@@ -65,13 +66,13 @@ export async function stageOf<Tasks extends TaskRuntime>(
     runtime: tasks,
     records: store,
     onFailure: (message, cause) => lines.push(`${message}: ${String(cause)}`),
-    ...(pruneMs === undefined ? {} : { pruneMs }),
+    ...pruning,
   });
-  const followers = new Followers(service, beatMs);
+  const streams = new EventStreams(service, beatMs);
   const unused = routes.map(({ name }): [RouteName, () => void] => [name, () => undefined]);
   const other = Object.fromEntries(unused) as Record<RouteName, () => void>;
   const maxBodyBytes = 1024 * 1024;
-  const handlers = { ...other, ...taskHandlers({ tasks: service, followers, maxBodyBytes }) };
+  const handlers = { ...other, ...taskHandlers({ tasks: service, streams, maxBodyBytes }) };
   const http = httpServer(config.server, handlers, log);
   const sockets = new Set<Socket>();
   http.server.on("connection", (socket) => {
@@ -93,7 +94,7 @@ export async function stageOf<Tasks extends TaskRuntime>(
     tasks,
     store,
     service,
-    followers,
+    streams,
     sockets,
     lines,
     post: (path, body, headers = {}) =>

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { emptyTree, stateHash, taskView, type StreamEvent, type TaskTree } from "@deltawire/tasks";
 import { describe, expect, test } from "vitest";
-import { openingOf } from "../src/tasks/cursors.ts";
+import { openingOf } from "../src/tasks/follow/cursors.ts";
 import { reduced, stage, Stream, toldHash, type Stage } from "./task-stage.ts";
 import { pause, until } from "./scene.ts";
 
@@ -143,7 +143,7 @@ describe("how a reader is brought to the head", () => {
 });
 
 test("a client that reconnects 1,000 times at random points has the same state as one that never left", async () => {
-  const { url, tasks, followers } = await stage();
+  const { url, tasks, streams } = await stage();
   const task = await tasks.task();
   const faithful = eventsOf(url, task.id, "?after=-1");
   let state: TaskTree = emptyTree;
@@ -175,7 +175,7 @@ test("a client that reconnects 1,000 times at random points has the same state a
   state = reduced(last.frames, state);
   expect(state).toEqual(reduced(faithful.frames));
   expect(stateHash(taskView(state))).toBe(toldHash(faithful));
-  await until("all to be let go", () => followers.count === 0);
+  await until("all to be let go", () => streams.count === 0);
 }, 30_000);
 
 test("wherever the live part begins, no event is missing and none comes twice", async () => {
@@ -296,15 +296,15 @@ test("a silent stream says after fifteen beats that it lives, and where the log 
 });
 
 describe("a client that leaves", () => {
-  const nobodyListens = ({ followers, tasks }: Stage): boolean =>
-    followers.count === 0 && tasks.listeners.size === 0;
+  const nobodyListens = ({ streams, tasks }: Stage): boolean =>
+    streams.count === 0 && tasks.listeners.size === 0;
 
   test("is forgotten with all that it held, and the task goes on", async () => {
     const staged = await stage();
     const task = await staged.tasks.task();
     const streams = Array.from({ length: 20 }, () => eventsOf(staged.url, task.id));
     for (const stream of streams) await stream.until("it to open", ({ types }) => types.length > 0);
-    expect(staged.followers.count).toBe(20);
+    expect(staged.streams.count).toBe(20);
     for (const stream of streams) stream.leave();
     await until("all to be let go", () => nobodyListens(staged));
     await task.say(words(3));
@@ -333,11 +333,11 @@ describe("a client that leaves", () => {
 });
 
 test("when the gateway stops, streams end and tasks do not", async () => {
-  const { url, tasks, followers } = await stage();
+  const { url, tasks, streams } = await stage();
   const task = await tasks.task();
   const stream = eventsOf(url, task.id);
   await stream.until("it to open", ({ types }) => types.length === 2);
-  followers.close();
+  streams.close();
   await stream.untilEnd();
   expect(stream.reply?.complete).toBe(true);
   expect(task.kept.tasks[task.id]?.status).toBe("working");
@@ -345,7 +345,7 @@ test("when the gateway stops, streams end and tasks do not", async () => {
 });
 
 test("when it stops while a log is being read, nothing is written behind the end", async () => {
-  const { url, tasks, store, followers } = await stage();
+  const { url, tasks, store, streams } = await stage();
   const task = await tasks.task();
   await task.say(words(10));
   const read = store.read.bind(store);
@@ -355,7 +355,7 @@ test("when it stops while a log is being read, nothing is written behind the end
   };
   const stream = eventsOf(url, task.id, "?after=2");
   await stream.until("it to open", ({ types }) => types.length === 1);
-  followers.close();
+  streams.close();
   await stream.untilEnd();
   await pause(30);
   expect([stream.types, stream.reply?.complete]).toEqual([["task.stream.opened"], true]);
@@ -388,5 +388,5 @@ test("a log that cannot be read is a 503 before the first frame, and the end of 
   });
   Object.assign(store, { read, head });
   await until("all to be let go", () => tasks.listeners.size === 0);
-  expect(staged.followers.count).toBe(0);
+  expect(staged.streams.count).toBe(0);
 });

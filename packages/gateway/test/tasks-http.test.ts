@@ -437,6 +437,25 @@ describe("a blob", () => {
     expect(response.headers.has("set-cookie")).toBe(false);
   });
 
+  test.each<[string, string, number, string | null]>([
+    ["bytes=0-4", "<svg ", 206, `bytes 0-4/${bytes.length}`],
+    ["bytes=5-", bytes.subarray(5).toString(), 206, `bytes 5-23/${bytes.length}`],
+    ["bytes=-3", "'/>", 206, `bytes 21-23/${bytes.length}`],
+    ["bytes=20-900", "1)'/>".slice(-4), 206, `bytes 20-23/${bytes.length}`],
+    ["bytes=24-", "", 416, `bytes */${bytes.length}`],
+    ["bytes=0-1,4-5", bytes.toString(), 200, null],
+    ["bytes=5-4", bytes.toString(), 200, null],
+    ["lines=0-1", bytes.toString(), 200, null],
+  ])("asked for as %s is sent so far", async (range, text, status, told) => {
+    const { url, store } = await stage();
+    await store.put(bytes, "audio/mpeg");
+    const response = await fetch(`${url}/api/blobs/${hash}`, { headers: { range } });
+    expect([response.status, response.headers.get("content-range")]).toEqual([status, told]);
+    expect(await response.text()).toBe(text);
+    const other = { range, "if-range": '"another"' };
+    expect((await fetch(`${url}/api/blobs/${hash}`, { headers: other })).status).toBe(200);
+  });
+
   test("that nobody has, or whose name is no hash, is a 404", async () => {
     const { url } = await stage();
     for (const name of [hash, "..%2F..%2Fetc%2Fpasswd", hash.toUpperCase(), "x"])
@@ -446,6 +465,17 @@ describe("a blob", () => {
         null,
       ]);
   });
+});
+
+test("old tasks are removed soon after the start too", async () => {
+  const { store } = await stage({ firstPruneMs: 5 });
+  let asked = 0;
+  store.prune = () => {
+    asked += 1;
+    return Promise.resolve({ tasks: 0, blobs: 0 });
+  };
+  await pause(30);
+  expect(asked).toBe(1);
 });
 
 test("old tasks are removed from time to time, and a failure of that is only told", async () => {

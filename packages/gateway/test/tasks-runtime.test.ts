@@ -125,7 +125,7 @@ test("a task is cancelled while its model speaks, and its follower sees that and
   await stream.untilEnd();
   expect(stream.frames.at(-1)?.event).toMatchObject({ type: "task.canceled", reason: "enough" });
   expect(taskView(reduced(stream.frames))).toEqual(view);
-  await until("its follower to be let go", () => stage.followers.count === 0);
+  await until("its follower to be let go", () => stage.streams.count === 0);
 });
 
 test("a start that is repeated by its key is the same task, and an unknown agent is named", async () => {

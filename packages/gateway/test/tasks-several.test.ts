@@ -39,7 +39,7 @@ test("several tasks on one connection: each event's id says where the reader sta
 });
 
 test("a connection of several that breaks again and again is resumed by its last id alone", async () => {
-  const { url, tasks, followers } = await stage();
+  const { url, tasks, streams } = await stage();
   const all = await Promise.all(Array.from({ length: 8 }, () => tasks.task()));
   const address = `${url}/api/events?${all.map(({ id }) => `task=${id}:-1`).join("&")}`;
   const states = new Map<string, TaskTree>(all.map(({ id }) => [id, emptyTree]));
@@ -75,7 +75,7 @@ test("a connection of several that breaks again and again is resumed by its last
   await last.untilEnd();
   take(last);
   for (const { id, kept } of all) expect(states.get(id)).toEqual(kept);
-  await until("all to be let go", () => followers.count === 0 && tasks.listeners.size === 0);
+  await until("all to be let go", () => streams.count === 0 && tasks.listeners.size === 0);
   // Now it has everything, and there is nothing to come back for.
   const over = await fetch(address, { headers: { "last-event-id": lastId ?? "" } });
   expect(over.status).toBe(204);

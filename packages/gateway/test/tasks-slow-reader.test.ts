@@ -96,7 +96,7 @@ describe("a reader that stops reading", () => {
 
   test("for sixty beats is let go, and finds everything when it comes back", async () => {
     const staged = await stage({ beatMs: 5 });
-    const { url, tasks, followers } = staged;
+    const { url, tasks, streams } = staged;
     const task = await tasks.task();
     const stream = new Stream(`${url}/api/tasks/${task.id}/events?after=-1`);
     await stream.until("an event", ({ types }) => types.length === 3);
@@ -108,7 +108,7 @@ describe("a reader that stops reading", () => {
       );
       await pause(0);
     }
-    await until("it to be let go", () => followers.count === 0);
+    await until("it to be let go", () => streams.count === 0);
     expect(tasks.listeners.size).toBe(0);
     stream.resume();
     await stream.untilEnd();

@@ -2,6 +2,7 @@ import type { ServerResponse } from "node:http";
 import type { TaskEventBody } from "@deltawire/tasks";
 import { describe, expect, test } from "vitest";
 import { NeedsPerson } from "../src/tasks/needs-person.ts";
+import { historyItems } from "../src/tasks/ui-messages/ui-history.ts";
 import type { TestGateway } from "./running-gateway.ts";
 import { pause, scene, until } from "./scene.ts";
 import { beginStream, chunk, event, refuse, says } from "./scripted-upstream.ts";
@@ -261,4 +262,26 @@ describe("whether a person is needed", () => {
     expect(after(...asked, resolved("a", "one"))).toBe(false);
     expect(after(...asked, resolved("a", "one"), working("one"))).toBe(true);
   });
+});
+
+test("what was shown in a chat before is told to the model as a task's own input is", () => {
+  const shown = (url: string) => [
+    { type: "audio_url" as const, audio_url: { url } },
+    { type: "file_url" as const, file_url: { url }, filename: "a.txt" },
+  ];
+  const partsOf = (url: string): unknown => {
+    const [item] = historyItems([{ role: "user", parts: shown(url) }]);
+    return item !== undefined && "content" in item ? item["content"] : undefined;
+  };
+  // No server fetches a sound.
+  const address = "https://example.com/a";
+  expect(partsOf(address)).toEqual([
+    { type: "input_text", text: `[audio: ${address}]` },
+    { type: "input_file", file_url: address, filename: "a.txt" },
+  ]);
+  const data = "data:text/plain,hello";
+  expect(partsOf(data)).toEqual([
+    { type: "input_audio", input_audio: { url: data } },
+    { type: "input_file", filename: "a.txt", file_data: data },
+  ]);
 });

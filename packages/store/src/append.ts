@@ -1,9 +1,16 @@
-import type { LogEntry } from "@deltawire/tasks";
-import { type Batch, blobsIn, doesNotFollow, hasEnded } from "./batch.ts";
+import { hasEnded } from "@deltawire/tasks";
+import { type Batch, blobsOf, doesNotFollow } from "./batch.ts";
 import { StoreError } from "./error.ts";
 import { deleteBlobRef, insertBlobRef } from "./sql/blobs.ts";
 import type { Connection } from "./sql/connection.ts";
-import { insertEvent, isMentioned, replaceEvent } from "./sql/events.ts";
+import { overwriting } from "./sql/dialect.ts";
+import {
+  deleteSnapshotsFrom,
+  type EventRow,
+  insertEvent,
+  isMentioned,
+  replaceEvent,
+} from "./sql/events.ts";
 import { insertApproval, insertTask, rootTask, setHead, setStatus } from "./sql/tasks.ts";
 
 /** In a transaction: the events of a batch and what they say of tasks, approvals and blobs. */
@@ -26,17 +33,20 @@ export function appendBatch(db: Connection, batch: Batch, now: number): void {
   setHead(db, root, batch.last, now);
 }
 
-/** In a transaction: an entry in the place of another, without the blobs that only the other referred to. */
-export function replaceEntry(db: Connection, rootTaskId: string, entry: LogEntry): void {
-  const root = rootTask(db, rootTaskId)?.number;
+/** In a transaction: rows in the places of others, and without what only those said. */
+export function replaceRows(db: Connection, rootTaskId: string, rows: readonly EventRow[]): void {
+  const root = rows.length === 0 ? undefined : rootTask(db, rootTaskId)?.number;
   if (root === undefined) return;
-  const { event, json } = entry;
-  const hidden = entry.private === undefined ? null : JSON.stringify(entry.private);
-  const row = { sequence_number: event.sequence_number, json, private: hidden };
-  const before = replaceEvent(db, root, row);
-  if (before === undefined) return;
-  for (const hash of blobsIn(before.json, before.private ?? ""))
-    if (!isMentioned(db, root, hash)) deleteBlobRef(db, root, hash);
+  overwriting(db, () => {
+    for (const row of rows) {
+      const before = replaceEvent(db, root, row);
+      if (before === undefined) continue;
+      deleteSnapshotsFrom(db, root, row.sequence_number);
+      for (const hash of blobsOf(row)) insertBlobRef(db, root, hash);
+      for (const hash of blobsOf(before))
+        if (!isMentioned(db, root, hash)) deleteBlobRef(db, root, hash);
+    }
+  });
 }
 
 function createRoot(db: Connection, batch: Batch, now: number): number {

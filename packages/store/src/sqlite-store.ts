@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Grant, LogEntry, LogRow } from "@deltawire/tasks";
-import { appendBatch, replaceEntry } from "./append.ts";
-import { batchOf } from "./batch.ts";
+import { appendBatch, replaceRows } from "./append.ts";
+import { batchOf, rowOf } from "./batch.ts";
 import type { BlobFiles } from "./blob-files.ts";
 import { CommitQueue } from "./commit-queue.ts";
 import { StoreError } from "./error.ts";
@@ -55,17 +55,17 @@ export class SqliteStore implements Store {
   async append(
     rootTaskId: string,
     entries: readonly LogEntry[],
-    { durable }: { durable: boolean },
+    { durable, replaced = [] }: { durable: boolean; replaced?: readonly LogEntry[] },
   ): Promise<void> {
     const [first, ...rest] = entries;
-    if (first === undefined) return;
-    const batch = batchOf(rootTaskId, [first, ...rest]);
+    const batch = first && batchOf(rootTaskId, [first, ...rest]);
+    const rows = replaced.map(rowOf);
+    if (batch === undefined && rows.length === 0) return;
     const now = this.#options.now();
-    await this.#write((db) => appendBatch(db, batch, now), durable);
-  }
-
-  async replace(rootTaskId: string, entry: LogEntry): Promise<void> {
-    await this.#write((db) => replaceEntry(db, rootTaskId, entry), true);
+    await this.#write((db) => {
+      if (batch !== undefined) appendBatch(db, batch, now);
+      replaceRows(db, rootTaskId, rows);
+    }, durable);
   }
 
   async read(rootTaskId: string, after: number, limit: number): Promise<LogRow[]> {

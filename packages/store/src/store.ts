@@ -13,7 +13,7 @@ export interface Store extends TaskLog, BlobStore {
   head(rootTaskId: string): Promise<TaskHead | undefined>;
   /** Keeps the state of a root task as of an event. A snapshot of an unknown task is not kept. */
   saveSnapshot(rootTaskId: string, asOf: number, json: string): Promise<void>;
-  /** The newest one. */
+  /** The newest one; none of what has been replaced since. */
   snapshot(rootTaskId: string): Promise<{ as_of: number; json: string } | undefined>;
   /** Root tasks, newest first; `before` is the id of the last one of the page before. */
   listTasks(options: {

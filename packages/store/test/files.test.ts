@@ -1,5 +1,5 @@
-import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
-import { symlinkSync } from "node:fs";
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { openStore } from "@deltawire/store";
@@ -45,6 +45,20 @@ describe("only the owner may read", () => {
     });
     raw.close();
   });
+});
+
+test("what was replaced is not in the file either, once the store is closed", async () => {
+  const folder = temporaryFolder();
+  const store = await openStore({ folder });
+  const secrets = warnings("t", 1, 40, "a secret of some length. ".repeat(400));
+  await store.append("t", [created("t"), ...secrets], { durable: true });
+  await store.saveSnapshot("t", 40, "a secret");
+  const replaced = warnings("t", 1, 40, "nothing");
+  await store.append("t", warnings("t", 41, 1), { durable: true, replaced });
+  await store.close();
+  const files = readdirSync(folder).filter((name) => name !== "deltawire.db-lock");
+  expect(files).toEqual(["deltawire.db"]);
+  expect(readFileSync(join(folder, "deltawire.db")).includes("a secret")).toBe(false);
 });
 
 test("two names of one file have one lock", async () => {

@@ -1,7 +1,6 @@
 export type TaskErrorCode =
   | "gap" // an event came whose predecessors are missing
   | "illegal_event" // what was to be written would break an invariant
-  | "unknown_version" // the stream is of a protocol that this reader does not know
   | "unreadable" // it is no event at all
   | "invalid_tool_output" // a tool returned what neither a model nor a person can be shown
   | "invalid_message"; // a chat client sent what is no message

@@ -52,7 +52,9 @@ export type {
   TaskTree,
   TaskView,
 } from "./state.ts";
-export type { BlobStore, Grant, LogEntry, LogRow, StoreErrorCode, TaskLog } from "./log.ts";
+export { blobPath, blobsIn, type BlobStore } from "./blobs.ts";
+export type { Grant, LogEntry, LogRow, StoreErrorCode, TaskLog } from "./log.ts";
+export { hasEnded, statusAfter } from "./task-status.ts";
 export { annotate, Annotator, type Annotated } from "./annotator.ts";
 export { canonicalJson } from "./canonical-json.ts";
 export { emptyTree, reduce, Reducer } from "./reducer.ts";
@@ -60,6 +62,7 @@ export { sha256 } from "./sha256.ts";
 export { snapshotOf, treeOf } from "./snapshot.ts";
 export { stateHash } from "./state-hash.ts";
 export { taskView } from "./view.ts";
+export { toWellFormed, wholeCharacters } from "./well-formed.ts";
 export { ReferencePool, withoutMarkers, withoutReferences, type CitedGroup } from "./references.ts";
 export {
   normalizeToolOutput,

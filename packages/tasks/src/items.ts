@@ -167,6 +167,10 @@ export interface Approval {
   tool?: string;
   /** What a person is asked. */
   question?: string;
+  /** Of a limit that is reached: its name, what it is, and what was used when it was asked about. */
+  limit_name?: string;
+  limit?: number;
+  used?: number;
   /** A held result, for the person who releases it; forgotten once it is refused. */
   block_list?: Block[];
 }

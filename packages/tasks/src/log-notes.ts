@@ -163,9 +163,3 @@ export function newCallNotes(
     execution: undefined,
   };
 }
-
-export function hasEnded({ status }: TaskNotes): boolean {
-  return (
-    status === "completed" || status === "failed" || status === "canceled" || status === "expired"
-  );
-}

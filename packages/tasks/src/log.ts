@@ -27,17 +27,15 @@ export interface TaskLog {
    * Keeps all entries or none. When it resolves they survive the end of this process; with `durable` they survive the
    * loss of power too. Batches of one root task are appended one after the other. Rejects with a code of
    * `StoreErrorCode` in `code`.
+   *
+   * `replaced` take the places of those kept with their numbers, or of those in this very batch, and are kept with it:
+   * what a person has refused to show is gone as soon as it is kept that it was refused.
    */
   append(
     rootTaskId: string,
     entries: readonly LogEntry[],
-    options: { durable: boolean },
+    options: { durable: boolean; replaced?: readonly LogEntry[] },
   ): Promise<void>;
-  /**
-   * Puts an entry in the place of the one with its number: what a person refused to show is not kept. Survives the loss
-   * of power when it resolves.
-   */
-  replace(rootTaskId: string, entry: LogEntry): Promise<void>;
   /** Rows with numbers above `after`, in order, `limit` at the most. */
   read(rootTaskId: string, after: number, limit: number): Promise<LogRow[]>;
   /** Root tasks without a terminal event, oldest first. */
@@ -55,13 +53,6 @@ export interface Grant {
   tool: string;
   /** Undefined: any arguments. */
   args_hash?: string;
-}
-
-/** Pictures and files, once each. */
-export interface BlobStore {
-  /** Answers with the SHA-256 of the bytes, in hex. */
-  put(bytes: Uint8Array, mediaType: string): Promise<string>;
-  get(hash: string): Promise<{ bytes: Uint8Array; mediaType: string } | undefined>;
 }
 
 /** What can be wrong with a store, in words that its user can act upon. */

@@ -13,9 +13,8 @@ export function wrap(n: number, parts: readonly ContentPart[]): ContentPart[] {
   ];
 }
 
-export function isWrapper(part: ContentPart): boolean {
-  return part.tags?.includes(wrapperTag) ?? false;
-}
+/** The wrapper in a text that the model was sent. No tool can have written it: `defused` has changed what looks like it. */
+export const wrapperText = /<referencable-item>\nID: (?<number>\d+)\n?|\n?<\/referencable-item>/g;
 
 /**
  * Parts in which nothing looks like the wrapper, so that what a tool has read cannot leave its group or forge another:

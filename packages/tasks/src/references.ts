@@ -2,7 +2,7 @@ import { annotate } from "./annotator.ts";
 import { TaskError } from "./error.ts";
 import type { Block, ContentPart, Reference } from "./items.ts";
 import type { JsonObject, JsonValue } from "./json.ts";
-import { defused, defusedText, isWrapper, wrap, wrapperTag } from "./reference-wrapper.ts";
+import { defused, defusedText, wrap, wrapperTag, wrapperText } from "./reference-wrapper.ts";
 import { sha256 } from "./sha256.ts";
 import type { ToolBlock, ToolOutput, ToolPart } from "./tool-output.ts";
 
@@ -145,25 +145,28 @@ export class ReferencePool {
 }
 
 /**
- * Parts of an earlier turn, without what only that turn's numbers gave a meaning. In the result of a tool only markers of
- * groups that stand in it are taken away: `[^1]` may also be a piece of a program that the tool has read.
+ * The texts of a tool's result as an earlier turn's model was sent them, in their order, without what only that turn's
+ * numbers gave a meaning: wrappers, and what a sub-agent cites of the groups that stand here. `[^1]` may also be a piece of
+ * a program that the tool has read: within a group, and where no group has the number, it stays.
  */
-export function withoutReferences(
-  parts: readonly ContentPart[],
-  from: "message" | "tool_result" = "message",
-): ContentPart[] {
-  const numbers = new Set(parts.filter(isWrapper).map(({ id }) => id));
-  const removes = from === "message" ? () => true : (n: number) => numbers.has(n);
-  return parts
-    .filter((part) => !isWrapper(part))
-    .map((part) => {
-      const { id, ...rest } = part;
-      if (rest.type !== "text" || id !== undefined) return rest;
-      return {
-        ...rest,
-        text: rewriteMarkers(rest.text, (n) => (removes(n) ? undefined : n)),
-      };
-    });
+export function withoutReferences(texts: readonly string[]): string[] {
+  const numbers = new Set<number>();
+  for (const text of texts)
+    for (const { groups } of text.matchAll(wrapperText))
+      if (groups?.["number"] !== undefined) numbers.add(Number(groups["number"]));
+  let isInGroup = false;
+  const plain = (text: string): string =>
+    isInGroup ? text : rewriteMarkers(text, (n) => (numbers.has(n) ? undefined : n));
+  return texts.map((text) => {
+    let rest = "";
+    let at = 0;
+    for (const { 0: wrapper, index, groups } of text.matchAll(wrapperText)) {
+      rest += plain(text.slice(at, index));
+      isInGroup = groups?.["number"] !== undefined;
+      at = index + wrapper.length;
+    }
+    return rest + plain(text.slice(at));
+  });
 }
 
 /** The text without its `[^n]`; those in code are no markers. */

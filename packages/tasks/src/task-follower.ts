@@ -1,9 +1,9 @@
 import { TaskError } from "./error.ts";
 import { protocolVersion, type StreamEvent, type TaskEvent } from "./events.ts";
-import type { TaskStatus } from "./items.ts";
 import { emptyTree, Reducer } from "./reducer.ts";
 import { treeOf } from "./snapshot.ts";
 import type { TaskTree } from "./state.ts";
+import { hasEnded, statusAfter } from "./task-status.ts";
 
 export interface Cursor {
   task_id: string;
@@ -191,13 +191,12 @@ export class TaskFollower {
     const before = this.#reducer.head;
     this.#reducer.apply(event);
     if (this.#reducer.head > before) this.#failures = 0;
-    if (terminal.has(event.type)) this.#endWithRoot();
+    if (hasEnded(statusAfter(event.type))) this.#endWithRoot();
   }
 
   #endWithRoot(): void {
     const status = this.#rootOf(this.tree)?.status;
-    if (status !== undefined && terminal.has(`task.${status}`))
-      this.#stop({ state: "ended", reason: status });
+    if (status !== undefined && hasEnded(status)) this.#stop({ state: "ended", reason: status });
   }
 
   #rootOf(tree: TaskTree) {
@@ -244,13 +243,6 @@ export class TaskFollower {
     this.#options.onChange();
   }
 }
-
-const terminal: ReadonlySet<string> = new Set<`task.${TaskStatus}`>([
-  "task.completed",
-  "task.failed",
-  "task.canceled",
-  "task.expired",
-]);
 
 function majorOf(version: string): string | undefined {
   return /^(\d+)\./.exec(version)?.[1];

@@ -86,8 +86,8 @@ export class TaskWriter {
     this.#write({ type: "task.round.started", round, model });
   }
 
-  roundDone(round: number, finishReason: string, usage: Usage, priv?: JsonObject): void {
-    this.#write({ type: "task.round.done", round, finish_reason: finishReason, usage }, priv);
+  roundDone(round: number, finishReason: string, usage: Usage): void {
+    this.#write({ type: "task.round.done", round, finish_reason: finishReason, usage });
   }
 
   warning(

@@ -1,5 +1,5 @@
 import type { TaskEvent } from "./events.ts";
-import { hasEnded, LogNotes, type TaskNotes } from "./log-notes.ts";
+import { LogNotes, type TaskNotes } from "./log-notes.ts";
 import { notesOf } from "./notes-of-state.ts";
 import { Reducer } from "./reducer.ts";
 import * as approvals from "./rules/approvals.ts";
@@ -13,6 +13,7 @@ import * as tasks from "./rules/tasks.ts";
 import { takeId } from "./rules/unique-ids.ts";
 import { stateHash } from "./state-hash.ts";
 import type { TaskTree } from "./state.ts";
+import { hasEnded } from "./task-status.ts";
 import { taskView } from "./view.ts";
 
 export interface Broken {
@@ -81,7 +82,7 @@ export class LogValidator {
   /** Whether the run has come to its end. */
   end(): Broken | undefined {
     const root = this.notes.tasks.get(this.notes.root);
-    if (root !== undefined && hasEnded(root)) return undefined;
+    if (hasEnded(root?.status)) return undefined;
     const message = root === undefined ? "there is no task" : `${root.id} is ${root.status}`;
     return { sequence_number: this.notes.head, rule: "unfinished", message };
   }
@@ -199,7 +200,7 @@ function taskOf(notes: LogNotes, event: TaskEvent): TaskNotes {
       "created_first",
       `${event.type} of ${event.task_id}, which is no task yet`,
     );
-  if (hasEnded(task))
+  if (hasEnded(task.status))
     throw new RuleBroken("one_terminal", `${event.type} after the end of ${event.task_id}`);
   return task;
 }

@@ -10,14 +10,20 @@ export function toWellFormed(text: string): string {
   return loneSurrogate.test(text) ? text.replaceAll(loneSurrogates, "\u{FFFD}") : text;
 }
 
+/** A piece that was cut out of a text, without the half of a pair that a cut has left at either end. */
+export function wholeCharacters(piece: string): string {
+  const start = isSecondHalf(piece.charCodeAt(0)) ? 1 : 0;
+  const end = isFirstHalf(piece.charCodeAt(piece.length - 1)) ? piece.length - 1 : piece.length;
+  return piece.slice(start, end);
+}
+
 /** Joins pairs that were cut between two deltas: half of one is held back until the other half comes. */
 export class PairJoiner {
   #held = "";
 
   push(delta: string): string {
     const text = this.#held === "" ? delta : this.#held + delta;
-    const last = text.charCodeAt(text.length - 1);
-    const halved = last >= 0xd800 && last <= 0xdbff;
+    const halved = isFirstHalf(text.charCodeAt(text.length - 1));
     this.#held = halved ? text.slice(-1) : "";
     return toWellFormed(halved ? text.slice(0, -1) : text);
   }
@@ -34,9 +40,16 @@ export function* piecesOf(text: string, length: number): Generator<string> {
   let at = 0;
   while (at < text.length) {
     let end = Math.min(at + length, text.length);
-    const last = text.charCodeAt(end - 1);
-    if (end < text.length && last >= 0xd800 && last <= 0xdbff) end -= 1;
+    if (end < text.length && isFirstHalf(text.charCodeAt(end - 1))) end -= 1;
     yield text.slice(at, end);
     at = end;
   }
+}
+
+function isFirstHalf(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdbff;
+}
+
+function isSecondHalf(unit: number): boolean {
+  return unit >= 0xdc00 && unit <= 0xdfff;
 }

@@ -108,22 +108,36 @@ const mutation = fc.oneof(
 );
 type Mutation = typeof mutation extends fc.Arbitrary<infer T> ? T : never;
 
+/**
+ * What share of the changes of each kind breaks a rule, at the least: some hundredths below what is usual. Neighbours are
+ * swapped so often without harm because two tasks, or two calls of one, speak at the same time.
+ */
+const leastCaught: readonly [Mutation["kind"], number][] = [
+  ["drop", 0.8],
+  ["double", 0.76],
+  ["swap", 0.64],
+  ["move", 0.83],
+  ["exchange", 0.94],
+  ["edit", 0.73],
+  ["remove field", 0.8],
+];
+
 test(
   "every change to a legal log breaks a rule, or changes nothing that anybody can see",
   patience,
   () => {
-    let caught = 0;
-    let tried = 0;
+    const caught = new Map<Mutation["kind"], number>();
+    const tried = new Map<Mutation["kind"], number>();
     fc.assert(
       fc.property(randomRun, fc.array(mutation, { minLength: 12, maxLength: 12 }), (run, all) => {
         for (const one of all) {
           const log = run.entries.map(({ json }) => JSON.parse(json) as Loose);
           const what = mutate(log, one);
           if (what === undefined) continue;
-          tried += 1;
+          tried.set(one.kind, (tried.get(one.kind) ?? 0) + 1);
           const events = log as unknown as TaskEvent[];
           if (validateLog(events, { complete: true, sha256 }) !== undefined) {
-            caught += 1;
+            caught.set(one.kind, (caught.get(one.kind) ?? 0) + 1);
             continue;
           }
           const before = histories(run.events as unknown as Loose[]);
@@ -135,7 +149,8 @@ test(
       }),
       runs(400),
     );
-    expect(caught / tried).toBeGreaterThan(0.5);
+    for (const [kind, share] of leastCaught)
+      expect((caught.get(kind) ?? 0) / (tried.get(kind) ?? 0), kind).toBeGreaterThan(share);
   },
 );
 

@@ -14,10 +14,11 @@ import {
   type TaskEvent,
   type TaskTree,
   type TaskWriter,
-  type ToolOutput,
   type TreeWriterOptions,
 } from "@deltawire/tasks";
 import fc from "fast-check";
+import { Choices } from "./choices.ts";
+import { cancelTask, settleTask } from "./settle-task.ts";
 
 /*
  * Legal runs of every kind, made by the writer: what an agent runtime might do, and what might happen to it. A run is a
@@ -31,13 +32,25 @@ export interface Run {
   state: TaskTree;
 }
 
-export const randomRun: fc.Arbitrary<Run> = fc
-  .array(fc.nat({ max: 0xffff }), { minLength: 100, maxLength: 400, size: "max" })
-  .map((choices) => {
-    const run = new Driver(choices).run();
-    const lines = () => `\n${run.entries.map(({ json }) => json.slice(0, 240)).join("\n")}\n`;
-    return Object.assign(run, { [fc.toStringMethod]: lines });
+const numbers = fc.array(fc.nat({ max: 0xffff }), { minLength: 100, maxLength: 400, size: "max" });
+
+export const randomRun: fc.Arbitrary<Run> = numbers.map((choices) =>
+  runOf(choices, "task_root", new Ids()),
+);
+
+/** Two of the same session. */
+export const randomSession: fc.Arbitrary<[Run, Run]> = fc
+  .tuple(numbers, numbers)
+  .map(([one, other]) => {
+    const ids = new Ids();
+    return [runOf(one, "task_one", ids), runOf(other, "task_other", ids)];
   });
+
+function runOf(choices: readonly number[], rootTaskId: string, ids: Ids): Run {
+  const run = new Driver(choices, rootTaskId, ids).run();
+  const lines = () => `\n${run.entries.map(({ json }) => json.slice(0, 240)).join("\n")}\n`;
+  return Object.assign(run, { [fc.toStringMethod]: lines });
+}
 
 /** The event types that tests of coverage ask for. */
 export function typesIn(run: Run): Set<string> {
@@ -47,6 +60,21 @@ export function typesIn(run: Run): Set<string> {
 /** The platform's own, which is faster than ours. */
 export function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");
+}
+
+/** Of which none comes twice, as long as they are taken from here. */
+class Ids {
+  count = 0;
+
+  next(prefix: string): string {
+    this.count += 1;
+    return `${prefix}_${this.count}`;
+  }
+}
+
+/** Some providers number their calls anew in every reply. */
+export function providersIds(at: number): { call_id: string; id: string } {
+  return { call_id: `provider_call_${at}`, id: `provider_item_${at}` };
 }
 
 type Steps = Generator<undefined, void, undefined>;
@@ -70,59 +98,36 @@ interface DrivenCall {
 
 const maxDepth = 3;
 
-const words = [
-  "Hello ",
-  "the weather ",
-  "is sunny",
-  ".[^1]",
-  "[^2] and [^3]",
-  "[^99]",
-  "[^0]",
-  "\n\n",
-  "`",
-  "\\`",
-  "`x [^1]`",
-  "\n```\n[^1]\n```\n",
-  "[",
-  "[^",
-  "1",
-  "]",
-  "😀",
-  "\ud83d",
-  "\ude00",
-  "中文",
-  "é",
-  "long ".repeat(430),
-  `[^1]${"😀 far ".repeat(300)}[^2]`,
-];
 const effects: Effect[] = ["pure", "idempotent", "once"];
 const outcomes: Outcome[] = ["completed", "failed", "timeout", "canceled", "unknown"];
 
 class Driver {
-  readonly #choices: readonly number[];
-  #at = 0;
-  #ids = 0;
+  readonly #any: Choices;
+  readonly #ids: Ids;
+  readonly #rootTaskId: string;
   readonly #entries: LogEntry[] = [];
   readonly #options: TreeWriterOptions;
   #tree: TreeWriter;
 
-  constructor(choices: readonly number[]) {
-    this.#choices = choices;
+  constructor(choices: readonly number[], rootTaskId: string, ids: Ids) {
+    this.#any = new Choices(choices);
+    this.#ids = ids;
+    this.#rootTaskId = rootTaskId;
     this.#options = {
-      newId: (prefix) => this.#id(prefix),
-      now: () => `2026-01-01T00:00:${String(this.#ids % 60).padStart(2, "0")}.000Z`,
+      newId: (prefix) => ids.next(prefix),
+      now: () => `2026-01-01T00:00:${String(ids.count % 60).padStart(2, "0")}.000Z`,
       emit: (entry) => this.#entries.push(entry),
       sha256,
-      ...(this.#pick(3) === 1 ? { include: ["content"] } : {}),
+      ...(this.#any.pick(3) === 1 ? { include: ["content"] } : {}),
     };
     this.#tree = new TreeWriter(this.#options);
   }
 
   run(): Run {
-    const root = this.#newTask("task_root", {}, 0);
+    const root = this.#newTask(this.#rootTaskId, {}, 0);
     const steps = this.#task(root);
     // How many steps it may take before somebody cancels it, or the process dies.
-    const allowed = this.#pick(3) === 1 ? this.#pick(60) : Infinity;
+    const allowed = this.#any.pick(3) === 1 ? this.#any.pick(60) : Infinity;
     let taken = 0;
     while (taken < allowed && steps.next().done !== true) taken += 1;
     if (taken === allowed) this.#interrupted(root);
@@ -134,16 +139,16 @@ class Driver {
   #interrupted(root: DrivenTask): void {
     const state = this.#tree.state.tasks[root.writer.taskId];
     if (state?.status === "completed" || state?.status === "canceled") return;
-    if (this.#pick(2) === 1) {
+    if (this.#any.pick(2) === 1) {
       // What was not written in time is lost.
-      this.#entries.splice(Math.max(1, this.#entries.length - this.#pick(30)));
+      this.#entries.splice(Math.max(1, this.#entries.length - this.#any.pick(30)));
       const events = this.#entries.map(({ json }) => JSON.parse(json) as TaskEvent);
       const kept = JSON.parse(JSON.stringify(reduce(emptyTree, events))) as TaskTree;
       this.#tree = new TreeWriter(this.#options, kept);
       root.writer = this.#tree.task(root.writer.taskId);
       root.writer.working({ recovered: true, epoch: 1 });
-      if (!root.aborted && this.#pick(2) === 1) {
-        this.#settle(root.writer);
+      if (!root.aborted && this.#any.pick(2) === 1) {
+        settleTask(this.#tree, root.writer);
         const { round, round_done } = root.writer.state;
         root.rounds = round_done ? round : round - 1;
         root.writer.roundStarted(root.rounds + 1, "model");
@@ -152,13 +157,14 @@ class Driver {
         return root.writer.completed(this.#usage(root));
       }
     }
-    this.#cancel(root.writer);
+    this.#cancel(root);
   }
 
   #newTask(taskId: string, parent: { parent_task_id?: string }, depth: number): DrivenTask {
     const { parent_task_id } = parent;
     const above = parent_task_id === undefined ? {} : { parent_task_id, parent_call_id: taskId };
-    const info = { root_task_id: "task_root", attempt: 1, depth, agent: "agent", model: "model" };
+    const root_task_id = this.#rootTaskId;
+    const info = { root_task_id, attempt: 1, depth, agent: "agent", model: "model" };
     const writer = this.#tree.create(taskId, { ...info, ...above, limits: { rounds: 10 } });
     const pool = new ReferencePool();
     return { writer, depth, pool, rounds: 0, tokens: 0, message: "", aborted: false };
@@ -166,30 +172,30 @@ class Driver {
 
   *#task(task: DrivenTask): Steps {
     const { writer } = task;
-    if (this.#pick(4) === 1) writer.queued(this.#pick(5));
+    if (this.#any.pick(4) === 1) writer.queued(this.#any.pick(5));
     writer.working();
-    if (this.#pick(8) === 1) {
+    if (this.#any.pick(8) === 1) {
       writer.paused("user");
       yield;
       writer.working();
     }
-    const rounds = 1 + this.#pick(3);
+    const rounds = 1 + this.#any.pick(3);
     for (let round = 1; round <= rounds; round += 1) {
-      if (this.#pick(5) === 1) this.#aside(task);
+      if (this.#any.pick(5) === 1) this.#aside(task);
       const calls: DrivenCall[] = [];
-      if (this.#pick(6) === 1) yield* this.#cutRound(task, round);
+      if (this.#any.pick(6) === 1) yield* this.#cutRound(task, round);
       yield* this.#round(task, round, calls);
       yield* this.#interleaved(calls.map((call) => this.#call(task, call)));
       if (task.aborted) {
-        this.#cancel(writer);
+        this.#cancel(task);
         return;
       }
     }
     yield;
     const usage = this.#usage(task);
-    if (this.#pick(8) === 1)
+    if (this.#any.pick(8) === 1)
       writer.failed({ code: "upstream", message: "gone", retryable: true }, usage);
-    else if (this.#pick(12) === 1) writer.expired("time", usage);
+    else if (this.#any.pick(12) === 1) writer.expired("time", usage);
     else writer.completed(usage);
   }
 
@@ -197,8 +203,11 @@ class Driver {
     const { writer } = task;
     writer.warning("retry", "asked again", { attempt: 2, retry_in_ms: 10 });
     const content = [{ type: "text" as const, text: "And tomorrow?" }];
-    const delivery = this.#pick(2) === 1 ? "steer" : "queue";
-    writer.inputAdded({ type: "message", id: this.#id("in"), role: "user", content }, delivery);
+    const delivery = this.#any.pick(2) === 1 ? "steer" : "queue";
+    writer.inputAdded(
+      { type: "message", id: this.#ids.next("in"), role: "user", content },
+      delivery,
+    );
     writer.compression("created", { before_tokens: 1000 });
     writer.compression("in_progress");
     writer.compression("completed", { after_tokens: 100 });
@@ -211,10 +220,11 @@ class Driver {
     const from = writer.state.output.length;
     const reasoning = writer.reasoning();
     reasoning.summaryDelta("Let me ");
-    if (this.#pick(2) === 1) reasoning.done();
+    if (this.#any.pick(2) === 1) reasoning.done();
     yield;
-    if (this.#pick(2) === 1) writer.message().delta("Half a sen");
-    if (this.#pick(2) === 1) writer.toolCall(this.#id("call"), "tool").argumentsDelta('{"a');
+    if (this.#any.pick(2) === 1) writer.message().delta("Half a sen");
+    if (this.#any.pick(2) === 1)
+      writer.toolCall(this.#ids.next("call"), "tool").argumentsDelta('{"a');
     yield;
     for (const item of writer.state.output.slice(from)) writer.retract(item.id, "cut");
   }
@@ -222,28 +232,29 @@ class Driver {
   *#round(task: DrivenTask, round: number, calls: DrivenCall[]): Steps {
     const { writer } = task;
     writer.roundStarted(round, "model");
-    const cut = this.#pick(10) === 1;
+    const cut = this.#any.pick(10) === 1;
     const end = cut ? { status: "incomplete" as const } : {};
-    if (this.#pick(2) === 1) {
+    if (this.#any.pick(2) === 1) {
       const reasoning = writer.reasoning();
-      for (let parts = this.#pick(3); parts > 0; parts -= 1) {
-        for (let n = 1 + this.#pick(3); n > 0; n -= 1) reasoning.summaryDelta(this.#word());
+      for (let parts = this.#any.pick(3); parts > 0; parts -= 1) {
+        for (let n = 1 + this.#any.pick(3); n > 0; n -= 1) reasoning.summaryDelta(this.#any.word());
         yield;
         reasoning.summaryDone();
       }
-      if (this.#pick(4) === 1) reasoning.rawDelta(this.#word());
+      if (this.#any.pick(4) === 1) reasoning.rawDelta(this.#any.word());
       reasoning.done({ ...end, private: { signature: "s" } });
     }
-    if (this.#pick(2) === 1) task.message = yield* this.#message(writer.message(), end);
-    const open = Array.from({ length: this.#pick(4) }, () => {
-      const callId = this.#id("call");
-      return { call: writer.toolCall(callId, "tool"), args: `{"city":"${callId} 😀"}` };
+    if (this.#any.pick(2) === 1) task.message = yield* this.#message(writer.message(), end);
+    const open = Array.from({ length: this.#any.pick(4) }, (_, at) => {
+      const callId = this.#ids.next("call");
+      const call = writer.toolCall(callId, "tool");
+      return { call, args: `{"city":"${callId} 😀"}`, private: providersIds(at) };
     });
-    for (const { call, args } of open) {
+    for (const { call, args, private: theirs } of open) {
       for (const piece of args.match(/.{1,5}/gs) ?? []) call.argumentsDelta(piece);
       yield;
-      const whole = !cut && this.#pick(8) !== 1;
-      call.done(args, whole ? {} : { status: "incomplete" });
+      const whole = !cut && this.#any.pick(8) !== 1;
+      call.done(args, { private: theirs, ...(whole ? {} : { status: "incomplete" as const }) });
       calls.push({ callId: call.callId, itemId: call.itemId, arguments: args, whole });
     }
     writer.roundDone(round, cut ? "length" : "stop", this.#usage(task));
@@ -253,22 +264,22 @@ class Driver {
 
   *#message(message: MessageWriter, end: { status?: "incomplete" }): Generator<undefined, string> {
     let said = "";
-    for (let blocks = this.#pick(3); blocks > 0; blocks -= 1) {
+    for (let blocks = this.#any.pick(3); blocks > 0; blocks -= 1) {
       let text = "";
-      for (let n = this.#pick(8); n > 0; n -= 1) text += this.#word();
+      for (let n = this.#any.pick(8); n > 0; n -= 1) text += this.#any.word();
       said += text;
-      if (this.#pick(2) === 1) {
+      if (this.#any.pick(2) === 1) {
         message.text(text);
       } else {
         for (let at = 0; at < text.length;) {
-          const length = text.length > 300 ? 299 : 1 + this.#pick(12);
+          const length = text.length > 300 ? 299 : 1 + this.#any.pick(12);
           message.delta(text.slice(at, at + length));
           at += length;
         }
         message.textDone();
       }
       yield;
-      if (this.#pick(6) === 1) message.block(this.#image());
+      if (this.#any.pick(6) === 1) message.block(this.#any.image());
     }
     message.done({ ...end, content: [{ type: "text", text: "said" }] });
     return said;
@@ -280,24 +291,24 @@ class Driver {
       this.#answer(task, call, "incomplete");
       return;
     }
-    const asked = this.#pick(2) === 1 ? yield* this.#approval(task, call) : "approve";
+    const asked = this.#any.pick(2) === 1 ? yield* this.#approval(task, call) : "approve";
     if (task.aborted) return;
     if (asked !== "approve") {
       this.#answer(task, call, "denied");
-    } else if (task.depth < maxDepth && this.#pick(2) === 1) {
+    } else if (task.depth < maxDepth && this.#any.pick(2) === 1) {
       yield* this.#subAgent(task, call);
     } else {
       writer.update(call.itemId, { status: "executing" });
       const outcome = yield* this.#execution(task, call);
       if (task.aborted) return;
-      const released = this.#pick(4) !== 1 || (yield* this.#resultApproval(task, call));
+      const released = this.#any.pick(4) !== 1 || (yield* this.#resultApproval(task, call));
       if (!task.aborted) this.#answer(task, call, released ? outcome : "denied");
     }
   }
 
   *#approval(task: DrivenTask, call: DrivenCall): Generator<undefined, Decision | "expire"> {
     const { writer } = task;
-    const approval_id = this.#id("ap");
+    const approval_id = this.#ids.next("ap");
     writer.approvalRequested({
       approval_id,
       kind: "call",
@@ -309,10 +320,10 @@ class Driver {
       tool: "tool",
     });
     writer.update(call.itemId, { status: "awaiting_approval" });
-    if (this.#pick(2) === 1) writer.inputRequired("approval", [approval_id]);
+    if (this.#any.pick(2) === 1) writer.inputRequired("approval", [approval_id]);
     yield;
     if (task.aborted) return "abort";
-    const decision = this.#of<Decision | "expire">([
+    const decision = this.#any.of<Decision | "expire">([
       "approve",
       "approve",
       "deny",
@@ -322,8 +333,8 @@ class Driver {
     if (decision === "expire") {
       writer.approvalExpired(approval_id);
     } else {
-      const scope = this.#pick(2) === 1 ? "session" : "once";
-      const edited = decision === "approve" && this.#pick(2) === 1;
+      const scope = this.#any.pick(2) === 1 ? "session" : "once";
+      const edited = decision === "approve" && this.#any.pick(2) === 1;
       if (edited) call.arguments = '{"city":"Rome"}';
       writer.approvalResolved(approval_id, {
         decision,
@@ -340,7 +351,7 @@ class Driver {
 
   *#resultApproval(task: DrivenTask, call: DrivenCall): Generator<undefined, boolean> {
     const { writer } = task;
-    const approval_id = this.#id("ap");
+    const approval_id = this.#ids.next("ap");
     const block_list: Block[] = [{ type: "text", text: "held" }];
     const choices: Decision[] = ["approve", "redact", "deny"];
     writer.approvalRequested({
@@ -353,7 +364,7 @@ class Driver {
     writer.inputRequired("approval", [approval_id]);
     yield;
     if (task.aborted) return false;
-    const decision = this.#of(choices);
+    const decision = this.#any.of(choices);
     writer.approvalResolved(approval_id, { decision, by: "user", scope: "once" });
     writer.working();
     return decision === "approve";
@@ -361,12 +372,12 @@ class Driver {
 
   *#execution(task: DrivenTask, call: DrivenCall): Generator<undefined, Outcome> {
     const { writer } = task;
-    const effect = this.#of(effects);
+    const effect = this.#any.of(effects);
     const { callId: call_id } = call;
-    const attempts = effect === "once" ? 1 : 1 + this.#pick(2);
+    const attempts = effect === "once" ? 1 : 1 + this.#any.pick(2);
     let execution_id = "";
     for (let attempt = 1; attempt <= attempts; attempt += 1) {
-      execution_id = this.#id("ex");
+      execution_id = this.#ids.next("ex");
       writer.executionStarted({
         call_id,
         execution_id,
@@ -377,11 +388,11 @@ class Driver {
       });
       yield;
       if (task.aborted) return "canceled";
-      if (this.#pick(3) === 1) writer.executionProgress(call_id, execution_id, "half", 0.5);
-      if (attempt < attempts && this.#pick(2) === 1)
+      if (this.#any.pick(3) === 1) writer.executionProgress(call_id, execution_id, "half", 0.5);
+      if (attempt < attempts && this.#any.pick(2) === 1)
         writer.executionDone(call_id, execution_id, "failed", 5, "try again");
     }
-    const outcome = this.#of(outcomes);
+    const outcome = this.#any.of(outcomes);
     writer.executionDone(call_id, execution_id, outcome, 12);
     return outcome;
   }
@@ -412,9 +423,9 @@ class Driver {
   #answer(task: DrivenTask, call: DrivenCall, outcome: Outcome): void {
     const { writer, pool } = task;
     const result = writer.toolResult(call.callId);
-    const { content, blocks, references } = pool.add(this.#output(), result.itemId);
+    const { content, blocks, references } = pool.add(this.#any.output(), result.itemId);
     for (const block of blocks) {
-      if (block.type === "image" && this.#pick(3) === 1) result.partialImage(block);
+      if (block.type === "image" && this.#any.pick(3) === 1) result.partialImage(block);
       result.block(block);
     }
     for (const reference of references) writer.referenceAdded(reference);
@@ -424,113 +435,23 @@ class Driver {
     writer.update(call.itemId, { status, outcome });
   }
 
-  #output(): ToolOutput {
-    const output: ToolOutput = { message_content: [], block_list: [] };
-    for (let groups = this.#pick(3); groups > 0; groups -= 1) {
-      const id = `g${groups}`;
-      const text = `found ${this.#pick(3)} ${this.#word()}`;
-      output.message_content.push({ type: "text", text, id });
-      output.block_list.push({ type: "text", text, id });
-      if (this.#pick(2) === 1) output.block_list.push({ ...this.#image(), id });
-    }
-    const others: Block[] = [
-      { type: "text", text: "see [^1]" },
-      { type: "data", data: { temperature: 15, seen: ["a", null] } },
-      { type: "audio", audio_url: { url: "/api/blobs/a" }, transcript: "sun" },
-      { type: "file", file_url: { url: "/api/blobs/f" }, filename: "f.txt" },
-    ];
-    for (let n = this.#pick(3); n > 0; n -= 1) output.block_list.push(this.#of(others));
-    return output;
-  }
-
-  #image(): Block & { type: "image" } {
-    const large = this.#pick(12) === 1 ? "A".repeat(66_000) : "AAAA";
-    return { type: "image", image_url: { url: `data:image/png;base64,${large}` } };
-  }
-
   /** Any of them may take the next step. */
   *#interleaved(all: Steps[]): Steps {
     const going = [...all];
     while (going.length > 0) {
-      const at = this.#pick(going.length);
+      const at = this.#any.pick(going.length);
       if (going[at]?.next().done === true) going.splice(at, 1);
       yield;
     }
   }
 
-  #cancel(writer: TaskWriter): void {
-    this.#settle(writer);
-    const tokens = writer.state.usage.input_tokens;
-    writer.canceled("user", this.#pick(2) === 1 ? "enough" : undefined, {
-      input_tokens: tokens + 1,
-      output_tokens: tokens + 1,
-      total_tokens: 2 * tokens + 2,
-    });
-  }
-
-  /** Closes what is open, out of nothing but the state, as a process does that takes a task over. */
-  #settle(writer: TaskWriter): void {
-    for (const { task_id, info, status } of Object.values(this.#tree.state.tasks))
-      if (info.parent_task_id === writer.taskId && !isEnd(status))
-        this.#cancel(this.#tree.task(task_id));
-    for (const approval of this.#tree.state.approvals)
-      if (approval.task_id === writer.taskId && approval.status === "pending")
-        writer.approvalExpired(approval.approval_id);
-    const { state } = writer;
-    const last = new Map(state.executions.map((execution) => [execution.call_id, execution]));
-    for (const { call_id, execution_id, outcome } of last.values())
-      if (outcome === undefined) writer.executionDone(call_id, execution_id, "unknown", 0);
-    for (const [index, item] of state.output.entries()) {
-      if (item.type === "retracted") continue;
-      if (item.type === "tool_result") {
-        if (item.status !== "in_progress") continue;
-        const isKept =
-          Object.hasOwn(this.#tree.state.tasks, item.call_id) ||
-          this.#tree.state.references.some(({ item_id }) => item_id === item.id);
-        if (isKept) writer.openResult(item.call_id)?.done({ status: "incomplete" });
-        else writer.retract(item.id, "half of it is lost");
-      } else if (!state.round_done && index >= state.round_started_at_index) {
-        writer.retract(item.id, "cut");
-      }
-    }
-    const { output } = writer.state;
-    const answered = new Set(output.map((item) => item.type === "tool_result" && item.call_id));
-    for (const item of output) {
-      if (item.type !== "tool_call" || answered.has(item.call_id)) continue;
-      const result = writer.toolResult(item.call_id);
-      result.block({ type: "text", text: "It was not run." });
-      result.done({ status: "incomplete", outcome: "incomplete" });
-    }
-    writer.working();
+  #cancel({ writer }: DrivenTask): void {
+    cancelTask(this.#tree, writer, this.#any.pick(2) === 1 ? "enough" : undefined);
   }
 
   #usage(task: DrivenTask) {
-    task.tokens += this.#pick(100);
+    task.tokens += this.#any.pick(100);
     const { tokens } = task;
     return { input_tokens: tokens, output_tokens: tokens, total_tokens: 2 * tokens };
   }
-
-  #id(prefix: string): string {
-    this.#ids += 1;
-    return `${prefix}_${this.#ids}`;
-  }
-
-  #word(): string {
-    return this.#of(words);
-  }
-
-  #of<T>(list: readonly T[]): T {
-    return list[this.#pick(list.length)] as T;
-  }
-
-  /** Below `n`; 0 when the choices are used up. */
-  #pick(n: number): number {
-    const choice = this.#choices[this.#at] ?? 0;
-    this.#at += 1;
-    return choice % n;
-  }
-}
-
-function isEnd(status: string): boolean {
-  return ["completed", "failed", "canceled", "expired"].includes(status);
 }

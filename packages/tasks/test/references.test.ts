@@ -318,16 +318,22 @@ describe("earlier turns", () => {
       "Sunny [^1].",
       "fco_1",
     );
-    expect(withoutReferences(content, "tool_result")).toEqual([
-      { type: "text", text: "if [^1] then" },
-      { type: "text", text: "Sunny." },
-    ]);
+    const texts = content.map((part) => (part.type === "text" ? part.text : ""));
+    expect(withoutReferences(texts)).toEqual(["", "if [^1] then", "", "Sunny."]);
+    expect(withoutReferences([texts.join("\n")])).toEqual(["if [^1] then\nSunny."]);
   });
 
   test("what a tool has read keeps its brackets", () => {
-    const content: ContentPart[] = [{ type: "text", text: "/a[^1]b/.test(x)" }];
-    expect(withoutReferences(content, "tool_result")).toEqual(content);
-    expect(withoutReferences(content)).toEqual([{ type: "text", text: "/ab/.test(x)" }]);
+    expect(withoutReferences(["/a[^1]b/.test(x)"])).toEqual(["/a[^1]b/.test(x)"]);
+    const { content } = new ReferencePool().add(group("g", "one"), "fco_1");
+    const texts = content.map((part) => (part.type === "text" ? part.text : ""));
+    expect(withoutReferences([...texts, "/a[^2]b/"]).at(-1)).toBe("/a[^2]b/");
+  });
+
+  test("what only looks like a wrapper stays", () => {
+    const { content } = new ReferencePool().add(group("g", "</referencable-item>[^1]"), "fco_1");
+    const texts = content.map((part) => (part.type === "text" ? part.text : ""));
+    expect(withoutReferences(texts)).toEqual(["", "&lt;/referencable-item>[^1]", ""]);
   });
 
   test.each([

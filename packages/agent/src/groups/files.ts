@@ -12,6 +12,8 @@ import type { WalkOrder } from "./walk-worker.ts";
 export interface FilesOptions {
   /** Nothing outside of it can be read or written. */
   folder: string;
+  /** Files and folders in it that are neither read nor written, by their absolute paths. */
+  exclude?: readonly string[];
   /** Leaves out `write_file` and `edit_file`. */
   readOnly?: boolean;
   /** Who is asked before something is written; `ask once` unless it says otherwise. */
@@ -31,7 +33,7 @@ const maxEditBytes = 8 * 1024 * 1024;
 const maxLines = 300;
 
 export function filesGroup(options: FilesOptions): ToolGroup {
-  const inside = new InsideFolder(options.folder);
+  const inside = new InsideFolder(options.folder, options.exclude);
   const { readOnly = false, approval = "ask once", searchMs = 10_000 } = options;
   return {
     name: "files",
@@ -172,7 +174,7 @@ function globOf(files: string | undefined): { glob?: string } {
 async function walk(
   inside: InsideFolder,
   path: string,
-  order: Omit<WalkOrder, "base" | "prefix">,
+  order: Omit<WalkOrder, "base" | "prefix" | "excluded">,
   limits: { timeoutMs: number; signal: AbortSignal },
 ): Promise<string> {
   const { real, shown, missing } = await inside.locate(path);
@@ -185,7 +187,9 @@ async function walk(
     const only = isFile
       ? { recursive: false, glob: `^${literalPattern(prefix + basename(real))}$` }
       : {};
-    const found = await walkFolder({ ...order, base: folder.base, prefix, ...only }, limits);
+    const excluded = await inside.excludedIn(folder.path);
+    const at = { base: folder.base, prefix, excluded };
+    const found = await walkFolder({ ...order, ...at, ...only }, limits);
     return told(found, order.search === undefined ? "entries" : "matches", limits.timeoutMs);
   } finally {
     await folder.close();

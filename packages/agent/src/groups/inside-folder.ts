@@ -34,9 +34,11 @@ const directory = constants.O_DIRECTORY ?? 0;
  */
 export class InsideFolder {
   readonly #folder: string;
+  readonly #exclude: readonly string[];
 
-  constructor(folder: string) {
+  constructor(folder: string, exclude: readonly string[] = []) {
     this.#folder = resolve(folder);
+    this.#exclude = exclude;
   }
 
   async root(): Promise<string> {
@@ -63,6 +65,9 @@ export class InsideFolder {
     }
     if (!isInside(root, real)) throw new Error(outside(path));
     const place = join(real, ...missing);
+    for (const excluded of await this.#excluded())
+      if (isInside(excluded, place))
+        throw new Error(`${shownPath(root, wanted)} is kept from this tool group`);
     return { real: place, shown: shownPath(root, wanted), way: shownPath(root, place), missing };
   }
 
@@ -85,6 +90,16 @@ export class InsideFolder {
     } finally {
       await folder.close();
     }
+  }
+
+  /** What of a folder is excluded, seen from it, with slashes. */
+  async excludedIn(real: string): Promise<string[]> {
+    const excluded = await this.#excluded();
+    return excluded.filter((path) => isInside(real, path)).map((path) => shownPath(real, path));
+  }
+
+  async #excluded(): Promise<string[]> {
+    return Promise.all(this.#exclude.map(async (path) => (await realpathOf(path)) ?? path));
   }
 
   async isFolder(real: string): Promise<boolean> {

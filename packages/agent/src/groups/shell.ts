@@ -24,6 +24,8 @@ export interface ShellOptions {
   environment?: readonly string[];
 }
 
+export const shellDefaults = { timeoutMs: 120_000 } as const;
+
 const shellDescription = "Run shell commands in one folder.";
 
 const shellRules = `Shell: commands run without a terminal and without input, each in a shell of its own that starts in the same folder.
@@ -35,7 +37,7 @@ const progressMs = 250;
 const backgroundGraceMs = 200;
 
 export function shellGroup(options: ShellOptions): ToolGroup {
-  const { allow = [], timeoutMs = 120_000 } = options;
+  const { allow = [], timeoutMs = shellDefaults.timeoutMs } = options;
   const running = new Running();
   const tool = defineTool<{ command: string; timeout_seconds?: number }>({
     name: "run_command",

@@ -12,6 +12,8 @@ export interface WalkOrder {
   base: string;
   /** What the names in the answer begin with. */
   prefix: string;
+  /** Neither searched nor entered, by their paths from the folder. */
+  excluded: readonly string[];
   recursive: boolean;
   /** Of file names, as a regular expression. */
   glob?: string;
@@ -28,6 +30,7 @@ export type WalkMessage =
 const order = workerData as WalkOrder;
 const noFollow = constants.O_NOFOLLOW ?? 0;
 const onLinux = process.platform === "linux";
+const excluded = new Set(order.excluded);
 const skippedFolders = new Set([".git", "node_modules"]);
 const maxFileBytes = 4 * 1024 * 1024;
 const maxDepth = 40;
@@ -59,13 +62,14 @@ function walk(path: string, prefix: string, depth: number): void {
     for (const entry of entries) {
       const name = prefix + entry.name;
       if (entry.isDirectory()) {
-        const enters = order.recursive && !skippedFolders.has(entry.name) && depth < maxDepth;
+        const enters = mayEnter(name, entry.name, depth);
         if (search === undefined && files === undefined)
           tell(order.recursive && !enters ? `${name}/ (not entered)` : `${name}/`);
         if (enters) walk(`${base}/${entry.name}`, `${name}/`, depth + 1);
       } else if (files === undefined || files.test(name)) {
         if (search === undefined)
           tell(describe(`${base}/${entry.name}`, name, entry.isSymbolicLink()));
+        else if (isExcluded(name)) skipped += 1;
         else if (entry.isFile()) searchFile(`${base}/${entry.name}`, name, search);
       }
     }
@@ -75,6 +79,14 @@ function walk(path: string, prefix: string, depth: number): void {
   } finally {
     if (fd !== undefined) closeSync(fd);
   }
+}
+
+function mayEnter(name: string, own: string, depth: number): boolean {
+  return order.recursive && !skippedFolders.has(own) && !isExcluded(name) && depth < maxDepth;
+}
+
+function isExcluded(name: string): boolean {
+  return excluded.has(name.slice(order.prefix.length));
 }
 
 function openFolder(path: string): number | null {

@@ -23,18 +23,34 @@ export interface McpServer {
   /** What must not be in any message, beside what `env` and `headers` tell by their names. */
   secrets?: readonly string[];
   onWarning?: (message: string) => void;
+  /** Nobody waits for its start any more: it is closed. */
+  signal?: AbortSignal;
+}
+
+export interface McpToolGroup extends ToolGroup {
+  /** How long it has had no tools because its server cannot be reached; undefined: it was reached. */
+  readonly missingForMs: number | undefined;
+  close(): Promise<void>;
 }
 
 /**
  * The tools of an MCP server. One that cannot be reached is warned of and has no tools for now: it is asked again when
  * its tools are next looked at. Tools change when the server says that they do.
  */
-export async function connectMcp(server: McpServer): Promise<ToolGroup> {
+export async function connectMcp(server: McpServer): Promise<McpToolGroup> {
   if ((server.command === undefined) === (server.url === undefined))
     throw new TypeError(`the MCP server "${server.name}" needs either a command or a url`);
   // Protocol and validator take a tenth of a second to load, and most runs have no such server.
   const { McpGroup } = await import("./group.ts");
   const group = new McpGroup(server);
-  await group.start();
+  const { signal } = server;
+  const close = (): void => void group.close();
+  signal?.addEventListener("abort", close, { once: true });
+  try {
+    if (signal?.aborted === true) await group.close();
+    await group.start();
+  } finally {
+    signal?.removeEventListener("abort", close);
+  }
   return group;
 }

@@ -1,7 +1,7 @@
 import type { Tool as ListedTool } from "@modelcontextprotocol/client";
 import { redaction, secretsIn, secretsOfUrl, type Redact } from "../redaction.ts";
-import type { Tool, ToolGroup } from "../tool.ts";
-import type { McpServer } from "./connect.ts";
+import type { Tool } from "../tool.ts";
+import type { McpServer, McpToolGroup } from "./connect.ts";
 import { McpSession } from "./session.ts";
 import { toolOf } from "./tool-of.ts";
 import { toolNames } from "./tool-names.ts";
@@ -11,7 +11,7 @@ const pauseMs = 10_000;
 /** What a server may add to the system prompt. */
 const longestRules = 4000;
 
-export class McpGroup implements ToolGroup {
+export class McpGroup implements McpToolGroup {
   readonly name: string;
   readonly #server: McpServer;
   readonly #session: McpSession;
@@ -19,6 +19,7 @@ export class McpGroup implements ToolGroup {
   #tools: readonly Tool[] = [];
   /** When it may be asked again, while its tools are not known. */
   #askAt: number | undefined;
+  #missingSince: number | undefined;
   #isClosed = false;
 
   constructor(server: McpServer) {
@@ -51,13 +52,20 @@ export class McpGroup implements ToolGroup {
     return this.#tools;
   }
 
+  get missingForMs(): number | undefined {
+    return this.#missingSince === undefined ? undefined : performance.now() - this.#missingSince;
+  }
+
   async start(): Promise<void> {
     this.#askAt = undefined;
     try {
       await this.#session.start();
+      this.#missingSince = undefined;
     } catch (error) {
       if (this.#isClosed) return;
-      this.#askAt = performance.now() + pauseMs;
+      const now = performance.now();
+      this.#askAt = now + pauseMs;
+      this.#missingSince ??= now;
       this.#warn((error as Error).message);
     }
   }
@@ -83,7 +91,7 @@ export class McpGroup implements ToolGroup {
       const name = names.get(tool.name) ?? tool.name;
       if (tools.has(name)) continue;
       try {
-        tools.set(name, toolOf(name, tool, this.#server, this.#session));
+        tools.set(name, toolOf(name, tool, this.#server, this.#session, this.#redact));
       } catch (error) {
         this.#warn(
           `the tool "${tool.name}" of "${prefix}" cannot be used: ${(error as Error).message}`,

@@ -1,4 +1,5 @@
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/client";
+import { redacted, type Redact } from "../redaction.ts";
 import { McpError } from "./error.ts";
 
 /** As tools return them: bytes are put into the blob store by whoever runs the tool. */
@@ -14,9 +15,17 @@ export interface McpOutput {
   block_list: Piece[];
 }
 
-/** Every piece of content is a group of its own and can be cited. Throws what the tool says went wrong. */
-export function outputOf({ content, structuredContent, isError }: CallToolResult): McpOutput {
-  const pieces = content.map((block, at) => ({ ...pieceOf(block), id: at + 1 }));
+/**
+ * Every piece of content is a group of its own and can be cited. Throws what the tool says went wrong. A server may repeat
+ * what it was let in with: that is taken out of all words, not of bytes.
+ */
+export function outputOf(result: CallToolResult, redact: Redact): McpOutput {
+  const { content, isError } = result;
+  const structuredContent = redacted(result.structuredContent, redact);
+  const pieces = content.map((block, at) => ({
+    ...(redacted(pieceOf(block), redact) as Piece),
+    id: at + 1,
+  }));
   if (isError === true) throw new McpError("mcp_tool_failed", wordsOf(pieces, structuredContent));
   if (structuredContent === undefined)
     return pieces.length === 0 ? nothing() : { message_content: pieces, block_list: pieces };

@@ -195,6 +195,8 @@ export class McpSession {
     if (command !== undefined) return stdioTransport({ command, args, env, cwd });
     return new StreamableHTTPClientTransport(new URL(url), {
       requestInit: { headers: { ...headers } },
+      // Headers hold keys, and `fetch` itself would take all but a few of them to wherever a redirect leads.
+      redirectPolicy: "same-origin",
     });
   }
 

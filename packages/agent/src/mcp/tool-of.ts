@@ -2,6 +2,7 @@ import type { Tool as ListedTool } from "@modelcontextprotocol/client";
 import type { Effect } from "@deltawire/tasks";
 import type { JsonObject } from "@deltawire/wire";
 import { defineTool } from "../define-tool.ts";
+import type { Redact } from "../redaction.ts";
 import type { CallPolicy, Tool } from "../tool.ts";
 import type { McpServer } from "./connect.ts";
 import { outputOf } from "./output.ts";
@@ -15,6 +16,7 @@ export function toolOf(
   listed: ListedTool,
   { approval = {}, timeoutMs = usualMs }: McpServer,
   session: McpSession,
+  redact: Redact,
 ): Tool {
   const { annotations = {} } = listed;
   const { $schema: _, ...input } = listed.inputSchema as JsonObject; // some model servers refuse a $schema
@@ -34,11 +36,15 @@ export function toolOf(
         again: effect !== "once",
         onprogress: ({ progress: done, total, message }) =>
           context.progress(
-            message ?? (total === undefined ? `${done}` : `${done} of ${total}`),
+            message === undefined
+              ? total === undefined
+                ? `${done}`
+                : `${done} of ${total}`
+              : redact(message),
             total === undefined || !(total > 0) ? undefined : Math.min(1, done / total),
           ),
       });
-      return outputOf(result);
+      return outputOf(result, redact);
     },
   });
 }

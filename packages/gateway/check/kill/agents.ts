@@ -1,10 +1,23 @@
 import { defineAgent, defineTool, type Agent, type ToolDefinition } from "@deltawire/agent";
 import type { Effect } from "@deltawire/tasks";
 
-/** How often the script has each tool called; `note` with a session's leave the second time. */
-export const calls = { read: 1, put: 1, pay: 1, note: 2, look: 1, send: 1 };
+/** How often the script has each tool run; `note` with a session's leave the second time. */
+export const calls = {
+  read: 1,
+  put: 1,
+  pay: 1,
+  note: 2,
+  look: 1,
+  send: 1,
+  wipe: 0,
+  peek: 1,
+  quote: 1,
+};
 export type ToolName = keyof typeof calls;
 export const toolNames = Object.keys(calls) as ToolName[];
+
+/** In the results that the person refuses, and nowhere else. */
+export const secret = "what nobody may be shown";
 
 export const effects: Record<ToolName, Effect> = {
   read: "pure",
@@ -13,6 +26,9 @@ export const effects: Record<ToolName, Effect> = {
   note: "once",
   look: "pure",
   send: "once",
+  wipe: "once",
+  peek: "pure",
+  quote: "once",
 };
 
 /** Agents whose tools do nothing but tell the counter, by the name of the run. */
@@ -28,7 +44,9 @@ export function agentsOf(counter: string, run: string): Agent[] {
         const body = JSON.stringify({ key });
         const told = await fetch(`${counter}/${run}/${name}`, { method: "POST", body, signal });
         if (!told.ok) throw new Error(`the counter answered ${told.status}`);
-        return more.run === undefined ? `${name}: done` : more.run(input, context);
+        return more.run === undefined
+          ? `${name} ${JSON.stringify(input)}: done`
+          : more.run(input, context);
       },
     });
   const helper = defineAgent({
@@ -54,6 +72,9 @@ export function agentsOf(counter: string, run: string): Agent[] {
       // Beside the sub-agent, so that it can be at work while the other one is.
       tool("pay", { approval: { call: "ask always", result: "always" }, parallel: true }),
       tool("note", { approval: "ask once" }),
+      tool("wipe", { approval: "ask always" }),
+      tool("peek", { approval: { result: "always" }, run: () => secret }),
+      tool("quote", { approval: { result: "always" }, run: () => ({ quoted: secret }) }),
     ],
     agents: [helper],
   });

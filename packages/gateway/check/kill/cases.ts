@@ -1,7 +1,7 @@
 import type { TaskEvent } from "@deltawire/tasks";
-import { effects, toolNames } from "./agents.ts";
+import { calls, effects, toolNames } from "./agents.ts";
 import { certain, eventName, moments } from "./mortal-store.ts";
-import type { Patience } from "./person.ts";
+import type { Patience, Plot } from "./person.ts";
 import type { Kill } from "./restarted-server.ts";
 
 /** One run and how its servers are killed. */
@@ -12,10 +12,12 @@ export interface Case {
   name: string;
   kills: readonly Kill[];
   patience: Patience;
+  /** "all answered" unless it says otherwise. */
+  plot?: Plot;
 }
 
 /** All that the columns of the table may be. */
-export const ways = [...moments, "again", "in a tool", "at random"] as const;
+export const ways = [...moments, "again", "canceled", "in a tool", "at random"] as const;
 
 /** Around everything that an undisturbed run is certain to write, each time that it does. */
 export function* atBoundaries(log: readonly TaskEvent[]): Generator<Case> {
@@ -38,33 +40,48 @@ export function* atBoundaries(log: readonly TaskEvent[]): Generator<Case> {
  * events fall into writes differs from run to run, so the last one is known only when it has been passed.
  */
 export function* atWrites(step: number, isPast: () => boolean): Generator<Case> {
-  for (let at = 0; !isPast(); at += step) {
-    const moment = moments[(at / step) % moments.length] ?? "kept";
+  for (let nth = 0; !isPast(); nth += 1) {
+    const at = nth * step;
+    const moment = momentOf(nth);
     yield {
       how: moment,
       name: `write ${at}, ${moment}`,
       kills: [{ at, moment }],
-      patience: patienceOf(at),
+      patience: patienceOf(nth),
     };
   }
 }
 
 /** A second time, while the task is taken up again. */
 export function* againAtWrites(step: number, isPast: () => boolean): Generator<Case> {
-  for (let at = 1; !isPast(); at += step) {
-    const second = { at: at % 9, moment: moments[at % moments.length] ?? "kept" };
+  for (let nth = 0; !isPast(); nth += 1) {
+    const at = 1 + nth * step;
+    const second = { at: at % 9, moment: momentOf(nth) };
     yield {
       how: "again",
       name: `write ${at}, and then write ${second.at}, ${second.moment}`,
       kills: [{ at, moment: "kept" }, second],
-      patience: patienceOf(at),
+      patience: patienceOf(nth),
     };
   }
 }
 
+/** Around the end of a sub-agent that a person cancels, and around what its parent makes of that. */
+export function* atCancel(): Generator<Case> {
+  for (const what of ["task.approval.expired", "task.canceled", "task.working"])
+    for (const moment of moments)
+      yield {
+        how: "canceled",
+        name: `${what} of a helper that is cancelled, ${moment}`,
+        kills: [{ at: { what, nth: what === "task.working" ? 2 : 0 }, moment }],
+        patience: "at once",
+        plot: "helper canceled",
+      };
+}
+
 /** While a tool is at work, whether it has done it or not. */
 export function* inTools(): Generator<Case> {
-  for (const tool of toolNames)
+  for (const tool of toolNames.filter((name) => calls[name] > 0))
     for (const counted of [true, false])
       yield {
         how: "in a tool",
@@ -97,6 +114,10 @@ export function* eachOf(every: number, cases: Iterable<Case>): Generator<Case> {
     if (nth % every === 0) yield one;
     nth += 1;
   }
+}
+
+function momentOf(nth: number): (typeof moments)[number] {
+  return moments[nth % moments.length] ?? "kept";
 }
 
 function patienceOf(nth: number): Patience {

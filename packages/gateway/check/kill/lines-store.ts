@@ -10,14 +10,7 @@ export function openStore({ folder }: { folder: string }): Promise<Store> {
   return linesStore(folder, (write) => write());
 }
 
-const writes = new Set<PropertyKey>([
-  "append",
-  "replace",
-  "addGrant",
-  "put",
-  "keyed",
-  "saveSnapshot",
-]);
+const writes = new Set<PropertyKey>(["append", "addGrant", "put", "keyed", "saveSnapshot"]);
 
 /** `schedule` says when a line goes into the file: at once, if the store is to be believed. */
 export async function linesStore(

@@ -46,10 +46,14 @@ export function mortalStore(
   });
 }
 
+type AppendOptions = Parameters<Store["append"]>[2];
+
 /** What a call writes, by method. */
 const written: Record<string, (args: readonly unknown[]) => string[]> = {
-  append: ([, entries]) => (entries as LogEntry[]).map(({ event }) => eventName(event)),
-  replace: () => ["a refused result"],
+  append: ([, entries, options]) => [
+    ...(entries as LogEntry[]).map(({ event }) => eventName(event)),
+    ...((options as AppendOptions).replaced ?? []).map(() => "a refused result"),
+  ],
   addGrant: () => ["a grant"],
   put: () => ["a blob"],
   keyed: () => ["the key of a request"],
@@ -72,6 +76,8 @@ export const certain: readonly string[] = [
   "task.round.done",
   "task.approval.requested",
   "task.approval.resolved",
+  "a refused result",
+  "task.input.added",
   "task.tool_execution.started",
   "task.tool_execution.done",
   "task.reference.added",

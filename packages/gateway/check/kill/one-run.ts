@@ -2,13 +2,14 @@ import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
-import type { TaskEvent, TaskTree, TaskView } from "@deltawire/tasks";
+import type { LogRow, TaskEvent, TaskTree, TaskView } from "@deltawire/tasks";
 import { SseDecoder, type SseEvent } from "@deltawire/wire";
 import type { Counts } from "./counter.ts";
 import { follower } from "./follower.ts";
 import type { Kit } from "./kit.ts";
-import { Person, type Heard, type Patience } from "./person.ts";
+import { Person, type Heard, type Patience, type Plot } from "./person.ts";
 import { RestartedServer, type Kill } from "./restarted-server.ts";
+import type { StoreModule } from "./server.ts";
 
 /** What became of a run, as seen from outside of the server. */
 export interface Seen {
@@ -22,15 +23,19 @@ export interface Seen {
 }
 
 export interface End {
+  plot: Plot;
   taskId: string;
   /** The client's that was there from the beginning. */
   resumed: TaskTree;
   heard: readonly Heard[];
   decided: Person["decided"];
+  canceled: Person["canceled"];
   /** That of one who asks when all is over. */
   fresh: TaskTree;
   view: TaskView;
   log: readonly TaskEvent[];
+  /** What the store has, with what no endpoint returns. */
+  rows: readonly LogRow[];
   /** All tasks that there are. */
   listed: readonly string[];
   counts: Counts;
@@ -40,6 +45,7 @@ export interface RunOptions {
   kills: readonly Kill[];
   /** After the first kill; before it all questions wait until nothing goes on without them. */
   patience?: Patience;
+  plot?: Plot;
   /** A module that exports `openStore({ folder })`: a path, or the name of a package. */
   store?: string;
   longestMs?: number;
@@ -48,7 +54,7 @@ export interface RunOptions {
 let runs = 0;
 
 export async function oneRun(kit: Kit, options: RunOptions): Promise<Seen> {
-  const { kills, patience = "at once", longestMs = 40_000 } = options;
+  const { kills, patience = "at once", plot = "all answered", longestMs = 40_000 } = options;
   const store = specifierOf(options.store ?? "@deltawire/store");
   const began = performance.now();
   const run = `run${(runs += 1)}`;
@@ -62,13 +68,17 @@ export async function oneRun(kit: Kit, options: RunOptions): Promise<Seen> {
     address,
     counts: () => kit.counts(run),
     patience: () => (killedAt.length === 0 ? "when it waits" : patience),
+    plot,
     onFault: (fault) => faults.push(fault),
   });
   try {
     await person.see(run, signal);
-    const end = person.hasSeenTheEnd ? await endOf(kit, run, person, address, signal) : undefined;
-    if (end === undefined) faults.push(`it did not end: ${whereItStands(person)}`);
-    return { killedAt, faults, end, ms: performance.now() - began };
+    const seen = person.hasSeenTheEnd ? await endOf(kit, run, person, address, signal) : undefined;
+    if (seen === undefined) faults.push(`it did not end: ${whereItStands(person)}`);
+    const ms = performance.now() - began;
+    await server.stop();
+    const end = seen && { ...seen, plot, rows: await rowsOf(store, folder, seen.taskId) };
+    return { killedAt, faults, end, ms };
   } finally {
     person.close();
     await server.stop();
@@ -87,7 +97,7 @@ async function endOf(
   person: Person,
   address: () => string | undefined,
   signal: AbortSignal,
-): Promise<End | undefined> {
+): Promise<Omit<End, "rows" | "plot"> | undefined> {
   const { taskId, tree: resumed } = person;
   const get = (path: string): Promise<string | undefined> => asked(address, path, signal);
   const view = await get(`/api/tasks/${taskId}`);
@@ -101,12 +111,23 @@ async function endOf(
     resumed,
     heard: person.heard,
     decided: person.decided,
+    canceled: person.canceled,
     fresh,
     view: JSON.parse(view) as TaskView,
     log: eventsOf(log),
     listed: (JSON.parse(listed) as { data: { task_id: string }[] }).data.map((one) => one.task_id),
     counts: await kit.counts(run),
   };
+}
+
+async function rowsOf(module: string, folder: string, taskId: string): Promise<LogRow[]> {
+  const stores = (await import(module)) as StoreModule;
+  const store = await stores.openStore({ folder });
+  try {
+    return await store.read(taskId, -1, Number.MAX_SAFE_INTEGER);
+  } finally {
+    await store.close();
+  }
 }
 
 /** A server that goes down meanwhile is asked again when it is back. */
@@ -153,8 +174,12 @@ function eventsOf(stream: string): TaskEvent[] {
     .filter((event) => "sequence_number" in event);
 }
 
-function whereItStands({ tree, taskId, heard }: Person): string {
+function whereItStands({ tree, taskId, heard, decided }: Person): string {
   const status = tree?.tasks[taskId]?.status ?? "not started";
   const last = heard.slice(-5).map(({ type }) => type);
-  return `${status}, after ${last.join(", ")}`;
+  const answered = new Set(decided.map(({ approval_id }) => approval_id));
+  const lost = (tree?.approvals ?? [])
+    .filter((one) => one.status === "pending" && answered.has(one.approval_id))
+    .map((one) => `; the decision of ${one.approval_id} was acknowledged and is lost`);
+  return `${status}, after ${last.join(", ")}${lost.join("")}`;
 }

@@ -26,7 +26,7 @@ export interface Plan {
 export type FromServer = { ready: true } | { url: string };
 
 /** What a module of a store exports. */
-interface StoreModule {
+export interface StoreModule {
   openStore(options: { folder: string }): Promise<Store>;
 }
 

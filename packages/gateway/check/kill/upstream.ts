@@ -7,6 +7,9 @@ import {
 } from "../../test/scripted-upstream.ts";
 import { streamed, type Reply } from "../../test/wire-replies.ts";
 
+/** What the person says meanwhile, and the model's last answer shows that it has heard. */
+export const steering = "Be quick.";
+
 /** Apart by this much, chunks come one by one. */
 const paceMs = 2;
 
@@ -49,10 +52,29 @@ function answerTo(body: JsonObject): Reply {
         ],
       };
     case 5:
-      return { calls: [call(0, "note", { of: "it" })] };
+      return {
+        calls: [call(0, "note", { of: "it" }), call(1, "wipe"), call(2, "peek"), call(3, "quote")],
+      };
     default:
-      return { text: ["All is done", ".[^1] And seen.[", "^2]"] };
+      return {
+        text: [
+          "All is done",
+          ".[^1] And seen.[",
+          "^2]",
+          ...(hasHeard(messages) ? [" Quickly."] : []),
+        ],
+      };
   }
+}
+
+function hasHeard(messages: readonly { role: string; content: unknown }[]): boolean {
+  return messages.some(
+    ({ role, content }) => role === "user" && textOf(content).includes(steering),
+  );
+}
+
+function textOf(content: unknown): string {
+  return typeof content === "string" ? content : JSON.stringify(content);
 }
 
 /** Its ids are the same in every round, as those of some providers are. */

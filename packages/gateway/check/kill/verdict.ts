@@ -5,17 +5,20 @@ import {
   taskView,
   treeOf,
   validateLog,
+  type Approval,
+  type LogRow,
   type OutputItem,
   type TaskEvent,
   type TaskTree,
+  type TaskView,
 } from "@deltawire/tasks";
-import { calls, effects, toolNames } from "./agents.ts";
+import { calls, effects, secret, toolNames } from "./agents.ts";
 import type { End, Seen } from "./one-run.ts";
 
 /** What is wrong with a run, beside one that nobody disturbed. */
 export function verdict({ faults, end, killedAt }: Seen, undisturbed: End): string[] {
   if (end === undefined) return [...faults];
-  const { log, resumed, fresh, view, heard, listed, taskId } = end;
+  const { log, resumed, fresh, view, heard, listed, taskId, rows } = end;
   const broken = validateLog(log, { complete: true });
   if (broken !== undefined)
     return [...faults, `the log is broken at ${broken.sequence_number}: ${broken.message}`];
@@ -35,7 +38,8 @@ export function verdict({ faults, end, killedAt }: Seen, undisturbed: End): stri
     ...(isDeepStrictEqual(view, json(taskView(tree)))
       ? []
       : ["GET does not tell what the log says"]),
-    ...lost(end),
+    ...lost(end, tree),
+    ...stillThere(view, log, rows),
     ...ranTooOften(end, tree),
     ...asksInVain(log, tree),
     ...otherOutput(tree, reduce(emptyTree, undisturbed.log)),
@@ -49,19 +53,20 @@ function differences(name: string, tree: TaskTree, others: Record<string, TaskTr
 }
 
 /** What a client was told or promised, and is not so. */
-function lost({ heard, log, decided, fresh }: End): string[] {
+function lost({ heard, log, decided, canceled, fresh }: End, tree: TaskTree): string[] {
   const faults: string[] = [];
+  const refused = refusedIn(tree);
   let head = -1;
   for (const event of heard) {
     if (event.type === "task.snapshot") {
-      const tree = reduce(emptyTree, log.slice(0, event.as_of + 1));
-      if (!isDeepStrictEqual(json(treeOf(event)), json(tree)))
+      const kept = reduce(emptyTree, log.slice(0, event.as_of + 1));
+      if (!isDeepStrictEqual(json(withoutRefused(treeOf(event), refused)), json(kept)))
         faults.push(`the snapshot of ${event.as_of} is not what the log says`);
       head = event.as_of;
       continue;
     }
     const { type, sequence_number: at, coalesced_from } = event;
-    if (coalesced_from === undefined && !isDeepStrictEqual(log[at], event))
+    if (coalesced_from === undefined && !isDeepStrictEqual(log[at], asKept(event, refused)))
       faults.push(`${type} ${at} was told and is not in the log`);
     if ((coalesced_from ?? at) !== head + 1) faults.push(`${type} ${at} was told after ${head}`);
     head = at;
@@ -72,19 +77,64 @@ function lost({ heard, log, decided, fresh }: End): string[] {
   });
   for (const { approval_id } of undone)
     faults.push(`the decision of ${approval_id} was acknowledged and is lost`);
+  for (const id of canceled)
+    if (fresh.tasks[id]?.status !== "canceled")
+      faults.push(`the end of ${id} was acknowledged and is lost`);
   return faults;
 }
 
+/** Questions whose results nobody has released: the blocks that were held are no longer kept. */
+function refusedIn({ approvals }: TaskTree): ReadonlySet<string> {
+  return new Set(
+    approvals
+      .filter(
+        ({ status, resolution }) => status === "expired" || resolution?.decision !== "approve",
+      )
+      .map(({ approval_id }) => approval_id),
+  );
+}
+
+/** An event as it is kept now. A client may have it as it was before a person refused what it shows. */
+function asKept(event: TaskEvent, refused: ReadonlySet<string>): TaskEvent {
+  if (event.type !== "task.approval.requested") return event;
+  return { ...event, approval: withoutBlocks(event.approval, refused) };
+}
+
+function withoutRefused(tree: TaskTree, refused: ReadonlySet<string>): TaskTree {
+  return { ...tree, approvals: tree.approvals.map((each) => withoutBlocks(each, refused)) };
+}
+
+function withoutBlocks<One extends Approval>(approval: One, refused: ReadonlySet<string>): One {
+  if (!refused.has(approval.approval_id)) return approval;
+  const { block_list: _held, ...rest } = approval;
+  return rest as One;
+}
+
+/** What a person refused to show is neither told nor kept. */
+function stillThere(view: TaskView, log: readonly TaskEvent[], rows: readonly LogRow[]): string[] {
+  const places = [
+    ...(JSON.stringify(view).includes(secret) ? ["what GET answers"] : []),
+    ...log
+      .filter((event) => JSON.stringify(event).includes(secret))
+      .map(({ sequence_number: at, type }) => `${type} ${at}`),
+    ...rows
+      .filter(({ json: text, private: hidden = "" }) => (text + hidden).includes(secret))
+      .map(({ sequence_number: at }) => `row ${at} of the store`),
+  ];
+  return places.map((place) => `what was refused is still in ${place}`);
+}
+
 /** What the counter has to say, which no server can have told it to. */
-function ranTooOften({ counts }: End, tree: TaskTree): string[] {
+function ranTooOften({ counts, plot }: End, tree: TaskTree): string[] {
   const executions = Object.values(tree.tasks).flatMap((task) => task.executions);
   const reconciled = reconciledCalls(tree);
   return toolNames.flatMap((tool) => {
     const keys = Object.entries(counts[tool] ?? {});
     const faults: string[] = [];
     const inDoubt = [...reconciled.values()].filter((name) => name === tool).length;
-    if (keys.length > calls[tool]) faults.push(`${tool} ran under ${keys.length} keys`);
-    if (keys.length < calls[tool] - inDoubt) faults.push(`${tool} ran ${keys.length} times only`);
+    const due = plot === "helper canceled" && tool === "send" ? 0 : calls[tool];
+    if (keys.length > due) faults.push(`${tool} ran under ${keys.length} keys`);
+    if (keys.length < due - inDoubt) faults.push(`${tool} ran ${keys.length} times only`);
     for (const [key, times] of keys) {
       if (effects[tool] === "once" && times > 1) faults.push(`${tool} ran ${times} times`);
       if (!executions.some((one) => one.idempotency_key === key))

@@ -1,6 +1,6 @@
 import { codexCommand } from "../codex/command.ts";
 import { dataFolder } from "../config/find.ts";
-import type { LoadedConfig } from "../config/load.ts";
+import { configFileOf, type LoadedConfig } from "../config/load.ts";
 import { startGateway } from "../gateway.ts";
 import { modelList } from "../models/list.ts";
 import type { ModelList } from "../models/list.ts";
@@ -11,11 +11,12 @@ const patienceMs = 3000;
 
 /** Runs Codex against the gateway that runs here, or one of its own for as long as Codex does. */
 export async function codex(
-  { config }: LoadedConfig,
+  loaded: LoadedConfig,
   args: readonly string[],
   terminal: Terminal,
 ): Promise<number> {
   const { env } = terminal;
+  const { config } = loaded;
   const token = config.server.clients[0]?.token ?? "local";
   const running = await runningGateway(config);
   if (running !== undefined) {
@@ -28,6 +29,7 @@ export async function codex(
     config: { ...config, server },
     env,
     dataFolder: dataFolder(terminal),
+    configFile: configFileOf(loaded),
     logTo: { write: () => undefined },
   });
   try {

@@ -1,6 +1,6 @@
 import { isUnspecified } from "../config/addresses.ts";
 import { dataFolder } from "../config/find.ts";
-import type { LoadedConfig } from "../config/load.ts";
+import { configFileOf, type LoadedConfig } from "../config/load.ts";
 import { startGateway, type Gateway } from "../gateway.ts";
 import { unreachable } from "../unreachable.ts";
 import { version } from "../version.ts";
@@ -17,7 +17,13 @@ export async function serve(
   const { config } = loaded;
   for (const warning of config.warnings) stderr.write(`warning: ${warning}\n`);
   const gateway = await listening(() =>
-    startGateway({ config, env, dataFolder: dataFolder(terminal), logTo: stderr }),
+    startGateway({
+      config,
+      env,
+      dataFolder: dataFolder(terminal),
+      configFile: configFileOf(loaded),
+      logTo: stderr,
+    }),
   );
   // Whoever reads the greeting may tell it to stop at once.
   const stopped = stopSignal();

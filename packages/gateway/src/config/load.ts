@@ -53,6 +53,10 @@ export function loadConfig(flags: ConfigFlags, world: World): LoadedConfig {
   };
 }
 
+export function configFileOf({ source }: LoadedConfig): string | undefined {
+  return source.kind === "file" ? source.path : undefined;
+}
+
 /** Short where the file is in the working folder or below. */
 function shownPath(cwd: string, path: string): string {
   const short = relative(cwd, path);

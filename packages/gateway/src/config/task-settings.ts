@@ -1,3 +1,4 @@
+import { shellDefaults, usualLimits, webDefaults } from "@deltawire/agent";
 import type { Setting } from "./setting.ts";
 
 const approvals = ["auto", "ask once", "ask always"] as const;
@@ -44,7 +45,7 @@ export const taskSettings = [
   {
     path: "agents.*.max_rounds",
     type: "integer",
-    default: 10,
+    default: usualLimits.rounds,
     least: 1,
     most: 10_000,
     description: "How often the model is asked in one task.",
@@ -73,7 +74,7 @@ export const taskSettings = [
   {
     path: "agents.*.max_depth",
     type: "integer",
-    default: 3,
+    default: usualLimits.depth,
     least: 0,
     most: 20,
     description: "How deep agents may ask agents below it.",
@@ -142,7 +143,7 @@ export const taskSettings = [
   {
     path: "tools.shell.timeout_seconds",
     type: "number",
-    default: 120,
+    default: shellDefaults.timeoutMs / 1000,
     least: 1,
     most: 86_400,
     description: "How long a command may run.",
@@ -153,12 +154,12 @@ export const taskSettings = [
     default: [],
     description: "Names of variables that commands get beside the usual ones, such as PATH.",
   },
-  // Without "auto", which would run any command unasked.
-  ...policies("tools.shell", ["ask once", "ask always"]),
+  // A command is asked about every time, whatever was said to the same one before; `allow` names the others.
+  ...policies("tools.shell", ["ask always"]),
   {
     path: "tools.web.max_kb",
     type: "number",
-    default: 1024,
+    default: webDefaults.maxBytes / 1024,
     least: 1,
     most: 102_400,
     description: "How much of a page is read, in kilobytes.",
@@ -166,7 +167,7 @@ export const taskSettings = [
   {
     path: "tools.web.timeout_seconds",
     type: "number",
-    default: 30,
+    default: webDefaults.timeoutMs / 1000,
     least: 1,
     most: 3600,
     description: "How long a page may take.",

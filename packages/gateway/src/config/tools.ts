@@ -64,13 +64,14 @@ function readShell(
 ): ShellConfig | undefined {
   const { problems } = reading;
   const path = ["tools", "shell"];
-  const isAuto = isTable(table) && table["approval"] === "auto";
-  if (isAuto)
+  const isLoose =
+    isTable(table) && (table["approval"] === "auto" || table["approval"] === "ask once");
+  if (isLoose)
     problems.error(
       [...path, "approval"],
-      'would run any command unasked; name those that may be run without a question: allow = ["git status"]',
+      'would run commands unasked; name those that may be run without a question: allow = ["git status"]',
     );
-  const asked = isAuto ? { ...table, approval: undefined } : table;
+  const asked = isLoose ? { ...table, approval: undefined } : table;
   const given = decodeSection("tools.shell", asked, path, reading);
   given.allow.forEach((command, index) => {
     if (/^[*\s]+$/.test(command))

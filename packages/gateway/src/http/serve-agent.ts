@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import type { TaskRequest } from "@deltawire/agent";
+import { hasEnded } from "@deltawire/tasks";
 import {
   responsesRequest,
   type ChatOverResponsesOptions,
@@ -9,23 +9,26 @@ import {
 import type { KeptResponses } from "../history/kept-responses.ts";
 import { newId } from "../new-id.ts";
 import type { ClientRequest } from "../relay/plan.ts";
-import { AgentChat, chatOfAgent } from "../tasks/agent-chat.ts";
-import { AgentReply } from "../tasks/agent-reply.ts";
-import { agentRequest } from "../tasks/agent-request.ts";
-import { AgentTeller, chatWire, noWire, responsesWire } from "../tasks/agent-teller.ts";
+import { AgentChat, chatOfAgent } from "../tasks/agent-models/agent-chat.ts";
+import { AgentReply } from "../tasks/agent-models/agent-reply.ts";
+import { agentRequest } from "../tasks/agent-models/agent-request.ts";
+import {
+  AgentTranslator,
+  chatWire,
+  noWire,
+  responsesWire,
+} from "../tasks/agent-models/agent-translator.ts";
 import { taskProblem } from "../tasks/task-problem.ts";
-import { hasEnded } from "../tasks/task-runtime.ts";
 import type { TaskService } from "../tasks/task-service.ts";
-import type { Tellings } from "../tasks/tellings.ts";
-import type { WaitingReplies } from "../tasks/waiting-replies.ts";
+import type { TranslatedStreams } from "../tasks/follow/translated-streams.ts";
+import type { ReplyRequest, WaitingReplies } from "../tasks/agent-models/waiting-replies.ts";
 import { sendJson, type Call } from "./call.ts";
 import { isProblemCode, Problem } from "./problem.ts";
 
 /** Where agents run that are asked as models. */
 export interface AgentServer {
-  has(name: string): boolean;
   tasks: TaskService;
-  tellings: Tellings;
+  streams: TranslatedStreams;
   /** What clients refer to, of replies of agents. */
   kept: KeptResponses;
   waiting: WaitingReplies;
@@ -41,14 +44,14 @@ export async function serveAgent(
   client: ClientRequest,
   agent: string,
 ): Promise<void> {
-  const { tasks, tellings, kept, waiting } = server;
+  const { tasks, streams, kept, waiting } = server;
   const { response, signal } = call;
   const { request, chat } = translated(client, agent);
   const expanded = kept.expand(request);
   const asked = agentRequest(expanded.request, agent, client);
   const key = hash("sha256", JSON.stringify([call.client?.name ?? "", asked.key]));
   const found = await waitingTask(key, server);
-  const taskId = found ?? (await started(tasks, asked.task));
+  const taskId = found ?? (await started(tasks, { ...asked.task, reply_key: key }));
   response.setHeader("x-deltawire-task", taskId);
   const reply = new AgentReply({
     taskId,
@@ -56,25 +59,26 @@ export async function serveAgent(
     responseId: newId(client.wire === "chat" ? "chatcmpl" : "resp"),
     createdAt: Math.floor(Date.now() / 1000),
     model: agent,
+    codex: client.wire === "responses" && client.codex,
     reasoning: client.wire === "responses" ? client.reasoning : "summary",
     echo: echoOf(request),
   });
-  const streams = client.request.stream === true;
+  const isStreamed = client.request.stream === true;
   try {
-    if (streams) {
+    if (isStreamed) {
       const wire = chat === undefined ? responsesWire : chatWire(new AgentChat(chat));
-      const teller = new AgentTeller(reply, wire);
-      await tellings.stream(call, taskId, teller, { comesBack: false });
-    } else await tellings.whole(taskId, new AgentTeller(reply, noWire), signal);
+      const translator = new AgentTranslator(reply, wire);
+      await streams.stream(call, taskId, translator, { comesBack: false });
+    } else await streams.whole(taskId, new AgentTranslator(reply, noWire), signal);
   } finally {
     note(call, reply);
     if (reply.failure?.code === "approval_required") waiting.keep(key, taskId);
     else if (reply.ended) waiting.forget(key);
     else if (found === undefined) await tasks.runtime.cancel(taskId, "client", "the client left");
   }
-  if (reply.response.status === "completed" && request.store !== false)
+  if (reply.ended && reply.failure === undefined && request.store !== false)
     kept.keep(expanded, reply.response);
-  if (!streams && reply.ended && !signal.aborted) sendWhole(call, reply, chat);
+  if (!isStreamed && reply.ended && !signal.aborted) sendWhole(call, reply, chat);
 }
 
 /** The request on the Responses wire, and what a reply on the Chat wire needs to know of it. */
@@ -100,7 +104,7 @@ async function waitingTask(
     : taskId;
 }
 
-async function started(tasks: TaskService, asked: TaskRequest): Promise<string> {
+async function started(tasks: TaskService, asked: ReplyRequest): Promise<string> {
   try {
     return (await tasks.start(asked)).taskId;
   } catch (error) {

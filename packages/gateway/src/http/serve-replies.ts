@@ -15,8 +15,8 @@ export interface ReplyServer {
   maxBodyBytes: number;
   /** Throws where nobody serves the model. */
   targetsOf: (model: string) => Promise<readonly ModelTarget[]>;
-  /** Where the agents run; each is a model too. */
-  agents?: AgentServer;
+  /** Each is a model too; `server` throws where they cannot run. */
+  agents?: { has(name: string): boolean; server(): AgentServer };
 }
 
 /** A Responses upstream is asked once for every choice. */
@@ -60,7 +60,7 @@ async function serve(
       { param: "model" },
     );
   call.model = model;
-  if (agents?.has(model) === true) return serveAgent(call, agents, client, model);
+  if (agents?.has(model) === true) return serveAgent(call, agents.server(), client, model);
   const record: ExchangeRecord = { attempts: 0, lessons: [], repairs: new Map() };
   call.record = record;
   const targets = await targetsOf(model);

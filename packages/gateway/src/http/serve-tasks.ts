@@ -1,51 +1,42 @@
-import type { TaskStatus } from "@deltawire/tasks";
-import { readCursor, readTaskCursor, resumedCursors } from "../tasks/cursors.ts";
-import { taskNotFound, type Followers } from "../tasks/followers.ts";
+import { hasEnded, type TaskStatus } from "@deltawire/tasks";
+import { readCursor, readTaskCursor, resumedCursors } from "../tasks/follow/cursors.ts";
+import type { EventStreams } from "../tasks/follow/event-streams.ts";
 import { readCancel, readDecision, readTaskInput, readTaskRequest } from "../tasks/task-request.ts";
 import { invalid } from "../tasks/body-fields.ts";
-import { taskProblem } from "../tasks/task-problem.ts";
+import { taskNotFound } from "../tasks/task-problem.ts";
 import type { TaskService } from "../tasks/task-service.ts";
-import { hasEnded, type TaskRecords } from "../tasks/task-runtime.ts";
+import type { TaskRecords } from "../tasks/task-runtime.ts";
 import { sendJson, type Call } from "./call.ts";
 import { Problem } from "./problem.ts";
 import { readJson } from "./request-body.ts";
 import { sendBlob } from "./send-blob.ts";
 import type { Handler, TaskHandlers } from "./server.ts";
+import { approvalNotFound, byWhom, checkRoot, replaysAll, served } from "./task-calls.ts";
 
 export interface TaskServer {
   tasks: TaskService;
-  followers: Followers;
+  streams: EventStreams;
   maxBodyBytes: number;
 }
 
 /** The handlers of all routes that are about tasks. */
 export function taskHandlers(server: TaskServer): TaskHandlers {
-  const served = (serve: (call: Call, server: TaskServer) => Promise<void>): Handler => {
-    return async (call) => {
-      try {
-        await serve(call, server);
-      } catch (error) {
-        throw taskProblem(error);
-      }
-    };
-  };
+  const handler = (serve: (call: Call, server: TaskServer) => Promise<void>): Handler =>
+    served(serve, server);
   return {
-    "start task": served(startTask),
-    tasks: served(listTasks),
-    task: served(serveTask),
-    "task events": served(serveTaskEvents),
-    "cancel task": served(cancelTask),
-    "task input": served(addInput),
-    "decide approval": served(decideApproval),
-    events: served(serveEvents),
-    blob: served(serveBlob),
+    "start task": handler(startTask),
+    tasks: handler(listTasks),
+    task: handler(serveTask),
+    "task events": handler(serveTaskEvents),
+    "cancel task": handler(cancelTask),
+    "task input": handler(addInput),
+    "decide approval": handler(decideApproval),
+    events: handler(serveEvents),
+    blob: handler(serveBlob),
   };
 }
 
-async function startTask(
-  call: Call,
-  { tasks, followers, maxBodyBytes }: TaskServer,
-): Promise<void> {
+async function startTask(call: Call, { tasks, streams, maxBodyBytes }: TaskServer): Promise<void> {
   const { request, response } = call;
   const asked = readTaskRequest(await readJson(request, maxBodyBytes));
   call.model = asked.model ?? asked.agent;
@@ -57,7 +48,7 @@ async function startTask(
   if (!/\btext\/event-stream\b/i.test(request.headers.accept ?? ""))
     return sendJson(response, 201, await viewOf(taskId, tasks), headers);
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-  await followers.serve(call, {
+  await streams.serve(call, {
     cursors: [{ taskId, after: -1 }],
     several: false,
     replayAll: false,
@@ -78,11 +69,23 @@ async function listTasks({ response, url }: Call, { tasks }: TaskServer): Promis
   });
 }
 
-async function serveTask({ response, rest }: Call, { tasks }: TaskServer): Promise<void> {
-  sendJson(response, 200, await viewOf(rest, tasks));
+/** `?include=task` adds what the view leaves out: what was asked of whom, and what all of it cost. */
+async function serveTask({ response, rest, url }: Call, { tasks }: TaskServer): Promise<void> {
+  const include = url.searchParams.get("include");
+  if (include !== null && include !== "task") throw invalid("include", 'expected "task"');
+  const seen = await tasks.seen(rest);
+  if (seen === undefined) throw taskNotFound(rest);
+  if (include === null) return sendJson(response, 200, seen.view);
+  const { info, tree_usage, ended } = seen.state;
+  sendJson(response, 200, {
+    ...seen.view,
+    task: info,
+    tree_usage: tree_usage ?? null,
+    ended: ended ?? null,
+  });
 }
 
-async function serveTaskEvents(call: Call, { tasks, followers }: TaskServer): Promise<void> {
+async function serveTaskEvents(call: Call, { tasks, streams }: TaskServer): Promise<void> {
   const { request, rest: taskId, url } = call;
   const lastEventId = headerOf(request.headers["last-event-id"]);
   const asked = url.searchParams.get("after");
@@ -94,7 +97,7 @@ async function serveTaskEvents(call: Call, { tasks, followers }: TaskServer): Pr
         ? readCursor(asked, "after")
         : undefined;
   await checkRoot(taskId, tasks);
-  await followers.serve(call, {
+  await streams.serve(call, {
     cursors: [{ taskId, after }],
     several: false,
     replayAll: replaysAll(url.searchParams),
@@ -105,7 +108,7 @@ async function serveTaskEvents(call: Call, { tasks, followers }: TaskServer): Pr
 /** The tasks that one connection may follow: every event's id names all of them. */
 const mostTasks = 100;
 
-async function serveEvents(call: Call, { tasks, followers }: TaskServer): Promise<void> {
+async function serveEvents(call: Call, { tasks, streams }: TaskServer): Promise<void> {
   const { request, url } = call;
   const named = url.searchParams.getAll("task").map((text) => readTaskCursor(text, "task"));
   if (named.length === 0) throw invalid("task", "expected at least one ?task=TASK:NUMBER");
@@ -115,7 +118,7 @@ async function serveEvents(call: Call, { tasks, followers }: TaskServer): Promis
     throw invalid("task", "the same task is named twice");
   const lastEventId = headerOf(request.headers["last-event-id"]);
   for (const { taskId } of named) await checkRoot(taskId, tasks);
-  await followers.serve(call, {
+  await streams.serve(call, {
     cursors: resumedCursors(named, lastEventId),
     several: true,
     replayAll: replaysAll(url.searchParams),
@@ -171,32 +174,21 @@ async function decideApproval(call: Call, { tasks, maxBodyBytes }: TaskServer): 
         param: /^(\w+):/.exec(outcome.message)?.[1],
       });
     case "unknown":
-      throw new Problem("approval_not_found", `there is no approval "${approvalId}"`);
+      throw approvalNotFound(approvalId);
   }
 }
 
-async function serveBlob({ response, rest }: Call, { tasks }: TaskServer): Promise<void> {
+async function serveBlob({ request, response, rest }: Call, { tasks }: TaskServer): Promise<void> {
   const blob = /^[\da-f]{64}$/.test(rest) ? await tasks.records.get(rest) : undefined;
   if (blob === undefined)
     throw new Problem("blob_not_found", "there is no such blob; it may have been removed");
-  sendBlob(response, rest, blob);
+  sendBlob(response, request.headers, rest, blob);
 }
 
 async function viewOf(taskId: string, tasks: TaskService) {
   const view = await tasks.view(taskId);
   if (view === undefined) throw taskNotFound(taskId);
   return view;
-}
-
-async function checkRoot(taskId: string, { records }: TaskService): Promise<void> {
-  const rootTaskId = await records.rootOf(taskId);
-  if (rootTaskId === undefined) throw taskNotFound(taskId);
-  if (rootTaskId !== taskId)
-    throw new Problem(
-      "not_a_root_task",
-      `${taskId} is a sub-agent's task, whose events are among those of ${rootTaskId}; follow that`,
-      { beside: { root_task_id: rootTaskId } },
-    );
 }
 
 function notRunning(taskId: string, status: TaskStatus): Problem {
@@ -224,17 +216,19 @@ function headerOf(value: string | string[] | undefined): string | undefined {
   return text === "" ? undefined : text;
 }
 
-function byWhom({ client }: Call): string {
-  return client?.name ?? "user";
-}
-
-function replaysAll(query: URLSearchParams): boolean {
-  const given = query.get("replay");
-  if (given !== null && given !== "all") throw invalid("replay", 'expected "all", or nothing');
-  return given === "all";
-}
-
 const mostListed = 100;
+
+const taskStatuses = [
+  "created",
+  "queued",
+  "working",
+  "paused",
+  "input_required",
+  "completed",
+  "failed",
+  "canceled",
+  "expired",
+] as const satisfies readonly TaskStatus[];
 
 function taskQuery(query: URLSearchParams): Parameters<TaskRecords["listTasks"]>[0] {
   const limit = query.get("limit") ?? "20";
@@ -243,6 +237,8 @@ function taskQuery(query: URLSearchParams): Parameters<TaskRecords["listTasks"]>
   const before = query.get("before");
   const session = query.get("session_id");
   const status = query.get("status");
+  if (status !== null && !taskStatuses.some((each) => each === status))
+    throw invalid("status", `expected one of ${taskStatuses.join(", ")}`);
   return {
     limit: Number(limit),
     ...(before === null ? {} : { before }),

@@ -1,35 +1,26 @@
-import { TaskError, type UiApproval } from "@deltawire/tasks";
-import { invalid } from "../tasks/body-fields.ts";
-import { taskNotFound } from "../tasks/followers.ts";
-import { taskProblem } from "../tasks/task-problem.ts";
-import { hasEnded } from "../tasks/task-runtime.ts";
+import { hasEnded, TaskError, type UiApproval } from "@deltawire/tasks";
 import type { TaskService } from "../tasks/task-service.ts";
-import type { Tellings } from "../tasks/tellings.ts";
-import { readUiRequest, type UiRequest } from "../tasks/ui-request.ts";
-import { UiTeller } from "../tasks/ui-teller.ts";
+import type { TranslatedStreams } from "../tasks/follow/translated-streams.ts";
+import { readUiRequest, type UiRequest } from "../tasks/ui-messages/ui-request.ts";
+import { UiTranslator } from "../tasks/ui-messages/ui-translator.ts";
 import type { Call } from "./call.ts";
 import { Problem } from "./problem.ts";
 import { readJson } from "./request-body.ts";
-import type { Handler, TaskHandlers } from "./server.ts";
+import type { TaskHandlers } from "./server.ts";
+import { approvalNotFound, byWhom, checkRoot, replaysAll, served } from "./task-calls.ts";
 
 export interface UiMessageServer {
   tasks: TaskService;
-  tellings: Tellings;
+  streams: TranslatedStreams;
   maxBodyBytes: number;
 }
 
 /** What `useChat` of the `ai` SDK asks for: a chat is a session, and each message of the assistant a task. */
 export function uiMessageHandlers(server: UiMessageServer): TaskHandlers {
-  const served = (serve: (call: Call, server: UiMessageServer) => Promise<void>): Handler => {
-    return async (call) => {
-      try {
-        await serve(call, server);
-      } catch (error) {
-        throw taskProblem(error);
-      }
-    };
+  return {
+    "ui messages": served(takeMessages, server),
+    "resume ui messages": served(resume, server),
   };
-  return { "ui messages": served(takeMessages), "resume ui messages": served(resume) };
 }
 
 async function takeMessages(call: Call, server: UiMessageServer): Promise<void> {
@@ -53,10 +44,9 @@ async function takeMessages(call: Call, server: UiMessageServer): Promise<void> 
 /** 204 where nothing is under way: that is how the SDK hears that there is nothing to resume. */
 async function resume(call: Call, server: UiMessageServer): Promise<void> {
   const { response, rest: chat, url, request } = call;
-  const replay = url.searchParams.get("replay");
-  if (replay !== null && replay !== "all") throw invalid("replay", 'expected "all", or nothing');
+  const isReplay = replaysAll(url.searchParams);
   const task = await newestTask(chat, server.tasks);
-  if (task === undefined || (hasEnded(task.status) && replay !== "all"))
+  if (task === undefined || (hasEnded(task.status) && !isReplay))
     return void response.writeHead(204).end();
   if (request.method === "HEAD") return void response.writeHead(200, streamVersion).end();
   return tell(call, server, task.task_id);
@@ -67,14 +57,14 @@ const streamVersion = { "x-vercel-ai-ui-message-stream": "v1" };
 /** Whoever leaves has not cancelled anything: the task goes on, and the chat can be resumed. */
 function tell(
   call: Call,
-  { tellings }: UiMessageServer,
+  { streams }: UiMessageServer,
   taskId: string,
   after?: number,
 ): Promise<void> {
   const { response } = call;
   for (const [name, value] of Object.entries(streamVersion)) response.setHeader(name, value);
   response.setHeader("x-deltawire-task", taskId);
-  return tellings.stream(call, taskId, new UiTeller(after), { comesBack: true });
+  return streams.stream(call, taskId, new UiTranslator(after), { comesBack: true });
 }
 
 function read(body: unknown, { url }: Call): UiRequest {
@@ -98,19 +88,10 @@ async function decide(
     ...(reason === undefined ? {} : { reason }),
   });
   if (outcome.is === "invalid") throw new Problem("invalid_request", outcome.message);
-  if (outcome.is === "unknown")
-    throw new Problem("approval_not_found", `there is no approval "${approval_id.slice(0, 100)}"`);
+  if (outcome.is === "unknown") throw approvalNotFound(approval_id);
 }
 
 async function newestTask(chat: string, { records }: TaskService) {
   const [task] = await records.listTasks({ session: chat, limit: 1 });
   return task;
-}
-
-async function checkRoot(taskId: string, { records }: TaskService): Promise<void> {
-  if ((await records.rootOf(taskId)) !== taskId) throw taskNotFound(taskId);
-}
-
-function byWhom({ client }: Call): string {
-  return client?.name ?? "user";
 }

@@ -79,7 +79,19 @@ export const taskOperations: ReadonlyMap<RouteName, Operation> = new Map<RouteNa
       answers: { "200": answer("A page.", ref("TaskList")) },
     },
   ],
-  ["task", { answers: { "200": theTask } }],
+  [
+    "task",
+    {
+      parameters: [
+        query(
+          "include",
+          { enum: ["task"] },
+          "`task` adds what it was asked, of whom and within which limits, what all of it cost, and why it ended.",
+        ),
+      ],
+      answers: { "200": theTask },
+    },
+  ],
   [
     "task events",
     {
@@ -174,7 +186,14 @@ export const taskOperations: ReadonlyMap<RouteName, Operation> = new Map<RouteNa
   [
     "blob",
     {
-      answers: { "200": { description: "The bytes.", content: { "*/*": { schema: {} } } } },
+      answers: {
+        "200": { description: "The bytes.", content: { "*/*": { schema: {} } } },
+        "206": {
+          description: "Those that `Range` asks for.",
+          content: { "*/*": { schema: {} } },
+        },
+        "416": { description: "There are none there." },
+      },
     },
   ],
 ]);

@@ -39,8 +39,8 @@ const mostCodexEntries = 2_000;
 const longestAsked = 200;
 
 /**
- * Every name that resolves to a model: the aliases, the agents, then each model as `upstream/model` and under its plain
- * name where that means it and nothing else. `asked` is a name that a client is about to use: with a single upstream any name works,
+ * Every name that resolves to a model: the aliases, then each model as `upstream/model` and under its plain name where
+ * that means it and nothing else, then the agents. `asked` is a name that a client is about to use: with a single upstream any name works,
  * and Codex warns of one that its catalogue has not.
  */
 export function modelList({
@@ -87,11 +87,8 @@ function offersOf(
     const offer = aliasOffer(id, alias, known);
     if (offer !== undefined) offers.set(id, offer);
   }
-  for (const [id, agent] of config.agents) {
-    const targets = targetsOf(agent.model, config, knows) ?? [];
-    offers.set(id, agentOffer(agent, targets, config, known));
-  }
-  if (asked !== undefined && asked.length <= longestAsked && !offers.has(asked)) {
+  const isKnown = (name: string): boolean => offers.has(name) || config.agents.has(name);
+  if (asked !== undefined && asked.length <= longestAsked && !isKnown(asked)) {
     const targets = targetsOf(asked, config, knows) ?? [];
     const offer = aliasOffer(asked, { targets, contextWindow: undefined, price: undefined }, known);
     if (offer !== undefined) offers.set(asked, offer);
@@ -104,11 +101,16 @@ function offersOf(
       const full = `${upstream}/${model.id}`;
       const plain =
         counts.get(model.id) === 1 &&
-        !offers.has(model.id) &&
+        !isKnown(model.id) &&
         isTarget(targetsOf(model.id, config, knows), target);
       if (!offers.has(full)) offers.set(full, { ...offer, id: full, listed: !plain });
       if (plain) offers.set(model.id, { ...offer, id: model.id, listed: true });
     }
+  // Whoever takes the first of the list wants a model.
+  for (const [id, agent] of config.agents) {
+    const targets = targetsOf(agent.model, config, knows) ?? [];
+    offers.set(id, agentOffer(agent, targets, config, known));
+  }
   return [...offers.values()];
 }
 

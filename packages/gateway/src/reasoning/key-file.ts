@@ -14,7 +14,7 @@ const keyLength = 32;
 
 /** The sealing key: made at the first start, kept where only its owner can read it. */
 export function sealingKey(folder: string): Buffer {
-  const file = join(folder, "seal.key");
+  const file = sealingKeyFile(folder);
   const present = readKey(file);
   if (present !== undefined) return present;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -29,6 +29,10 @@ export function sealingKey(folder: string): Buffer {
     rmSync(aside, { force: true });
   }
   return readKey(file) ?? sealingKey(folder);
+}
+
+export function sealingKeyFile(folder: string): string {
+  return join(folder, "seal.key");
 }
 
 function readKey(file: string): Buffer | undefined {

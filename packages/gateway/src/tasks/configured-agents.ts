@@ -8,6 +8,7 @@ import {
   webGroup,
   type Agent,
   type AgentRequest,
+  type McpToolGroup,
   type Tool,
   type ToolGroup,
 } from "@deltawire/agent";
@@ -19,6 +20,8 @@ export interface ConfiguredAgentsOptions {
   config: Config;
   /** Agents from code; the configuration names them too. */
   builtIn: readonly Agent[];
+  /** The gateway's own files, which no agent reads or writes by its tools for files. */
+  ownFiles: readonly string[];
   warn: (message: string) => void;
 }
 
@@ -26,12 +29,15 @@ export interface ConfiguredAgentsOptions {
 export class ConfiguredAgents {
   readonly #config: Config;
   readonly #builtIn: ReadonlyMap<string, Agent>;
+  readonly #ownFiles: readonly string[];
   readonly #warn: (message: string) => void;
   readonly #groups = new Map<string, Promise<ToolGroup>>();
+  readonly #closing = new AbortController();
 
-  constructor({ config, builtIn, warn }: ConfiguredAgentsOptions) {
+  constructor({ config, builtIn, ownFiles, warn }: ConfiguredAgentsOptions) {
     this.#config = config;
     this.#builtIn = new Map(builtIn.map((agent) => [agent.name, agent]));
+    this.#ownFiles = ownFiles;
     this.#warn = warn;
   }
 
@@ -43,9 +49,19 @@ export class ConfiguredAgents {
     return this.#config.agents.has(name);
   }
 
-  /** The agent that a task asks for, or one that is made for it of a model and groups. */
-  async agentFor({ agent, model, tool_groups = [] }: AgentRequest): Promise<Agent> {
-    const more = await this.#groupsOf(tool_groups);
+  /**
+   * The agent that a task asks for, or one that is made for it of a model and groups. A task that has begun had the tools
+   * of a server that cannot be reached for now, and may be in the middle of a call: it waits for them a while.
+   */
+  async agentFor(request: AgentRequest, { recovered }: { recovered: boolean }): Promise<Agent> {
+    const agent = await this.#agentOf(request);
+    if (recovered) for (const tool of toolsOf(agent)) checkReached(tool);
+    return agent;
+  }
+
+  async #agentOf({ agent, model, tool_groups = [] }: AgentRequest): Promise<Agent> {
+    const more = await this.#groupsOf(tool_groups.filter((group) => group !== "agents"));
+    const helpers = tool_groups.includes("agents") ? await this.#allBut(agent) : [];
     if (agent === undefined) {
       const name = model ?? "";
       return defineAgent({
@@ -53,16 +69,29 @@ export class ConfiguredAgents {
         instructions: "",
         model: name,
         tools: more,
+        agents: helpers,
         contextWindow: this.#windowOf(name),
       });
     }
-    const found = this.#builtIn.get(agent) ?? (await this.#configured(agent));
-    return more.length === 0
-      ? found
-      : { ...found, tools: withoutDoubles([...found.tools, ...more]) };
+    const found = await this.#named(agent);
+    return {
+      ...found,
+      tools: withoutDoubles([...found.tools, ...more]),
+      agents: withoutDoubles([...helpers, ...found.agents]),
+    };
+  }
+
+  async #named(name: string): Promise<Agent> {
+    return this.#builtIn.get(name) ?? (await this.#configured(name));
+  }
+
+  async #allBut(asking: string | undefined): Promise<Agent[]> {
+    const others = this.names.filter((name) => name !== asking);
+    return Promise.all(others.map((name) => this.#named(name)));
   }
 
   async close(): Promise<void> {
+    this.#closing.abort();
     const made = await Promise.allSettled(this.#groups.values());
     const groups = made.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
     await Promise.allSettled(groups.map(async (group) => group.close?.()));
@@ -141,7 +170,7 @@ export class ConfiguredAgents {
       case "files":
         if (tools.files === undefined) throw noFolder(name);
         // Reading is never asked about.
-        return withPolicies(filesGroup(defined(tools.files)), {
+        return withPolicies(filesGroup({ ...defined(tools.files), exclude: this.#ownFiles }), {
           ...tools.files,
           approval: undefined,
         });
@@ -154,13 +183,8 @@ export class ConfiguredAgents {
         return withPolicies(webGroup(defined(tools.web)), tools.web);
       case "time":
         return withPolicies(timeGroup(), tools.time);
-      case "agents":
-        throw new RuntimeError(
-          "unknown_tool_group",
-          "agents: give the agent those whom it may ask, in its configuration",
-        );
       default: {
-        const names = ["files", "shell", "web", "time", ...mcp.keys()];
+        const names = ["files", "shell", "web", "time", "agents", ...mcp.keys()];
         throw new RuntimeError(
           "unknown_tool_group",
           `there is no tool group "${name}"${didYouMean(name, names)}; there are ${names.join(", ")}`,
@@ -183,8 +207,33 @@ export class ConfiguredAgents {
         ...(results === undefined ? {} : { result: results }),
       },
       onWarning: this.#warn,
+      signal: this.#closing.signal,
     });
   }
+}
+
+/** How long a task that has begun waits for a server of its tools; then it goes on without them. */
+const longestMissingMs = 3 * 60_000;
+
+/** The tools of a task are not there yet. No RuntimeError, which would say that they never will be. */
+export class ToolsMissing extends Error {
+  readonly code = "tools_missing";
+}
+
+/** Of an agent and of all whom it may ask, who may ask it in turn. */
+function toolsOf(agent: Agent): (Tool | ToolGroup)[] {
+  const agents = new Set([agent]);
+  for (const one of agents) for (const other of one.agents) agents.add(other);
+  return [...agents].flatMap(({ tools }) => tools);
+}
+
+function checkReached(group: Tool | ToolGroup): void {
+  if (!("missingForMs" in group) || !("tools" in group)) return;
+  const { missingForMs } = group as McpToolGroup;
+  if (missingForMs === undefined || missingForMs > longestMissingMs) return;
+  // To look for its tools is to ask the server again.
+  if (group.tools.length === 0)
+    throw new ToolsMissing(`the MCP server "${group.name}" cannot be reached yet`);
 }
 
 /** A setting that is not there is left out, as optional fields want it. */
@@ -213,6 +262,6 @@ function withPolicies(group: ToolGroup, { approval, results }: ToolPolicies): To
   };
 }
 
-function withoutDoubles(tools: readonly (Tool | ToolGroup)[]): (Tool | ToolGroup)[] {
-  return [...new Map(tools.map((one) => [one.name, one])).values()];
+function withoutDoubles<T extends { readonly name: string }>(all: readonly T[]): T[] {
+  return [...new Map(all.map((one) => [one.name, one])).values()];
 }

@@ -1,12 +1,15 @@
-import { join } from "node:path";
-import { Runtime, type Agent } from "@deltawire/agent";
+import { join, resolve } from "node:path";
+import { Runtime, RuntimeError, type Agent } from "@deltawire/agent";
 import { openStore, type Store } from "@deltawire/store";
+import type { TaskTree } from "@deltawire/tasks";
 import type { Config, ModelTarget } from "../config/config.ts";
-import type { Log } from "../log.ts";
+import { logRound, logTask, type Log, type RoundLine } from "../log.ts";
 import { newId } from "../new-id.ts";
 import type { Relay } from "../relay/relay.ts";
-import { ConfiguredAgents } from "./configured-agents.ts";
-import { Followers } from "./followers.ts";
+import { sealingKeyFile } from "../reasoning/key-file.ts";
+import { waitingReplies, type WaitingReplies } from "./agent-models/waiting-replies.ts";
+import { ConfiguredAgents, ToolsMissing } from "./configured-agents.ts";
+import { EventStreams } from "./follow/event-streams.ts";
 import { relayModel } from "./relay-model.ts";
 import type { TaskRuntime } from "./task-runtime.ts";
 import { TaskService } from "./task-service.ts";
@@ -17,6 +20,8 @@ export interface TasksOptions {
   dataFolder: string | undefined;
   /** In place of the one that the configuration names. It is closed with the tasks. */
   store?: Store;
+  /** The file that the configuration was read from. */
+  configFile?: string | undefined;
   relay: Relay;
   targetsOf: (model: string) => Promise<readonly ModelTarget[]>;
   builtInAgents: readonly Agent[];
@@ -27,27 +32,38 @@ export interface TasksOptions {
 /** Tasks as this gateway runs and serves them. */
 export interface Tasks {
   service: TaskService;
-  followers: Followers;
+  streams: EventStreams;
   runtime: TaskRuntime;
   agents: ConfiguredAgents;
+  waiting: WaitingReplies;
+  /** Takes up what an earlier process left. That may take its time, and nobody has to wait for it. */
+  recover(): void;
   /** Tools that run have so long to come to their end. */
   close(waitMs: number): Promise<void>;
 }
 
-/** Opens the store, takes up what an earlier process left, and is ready for more. Throws a StoreError. */
+/** Opens the store and is ready for tasks. Throws a StoreError. */
 export async function startTasks(options: TasksOptions): Promise<Tasks> {
   const { config, relay, targetsOf, builtInAgents, log, beatMs } = options;
   const warn = (message: string): void => log.warn(message);
-  const onFailure = (message: string, cause: unknown): void =>
-    log.error({ cause: relay.secrets.redact(String(cause)) }, message);
+  const onFailure = (message: string, cause: unknown): void => {
+    if (cause instanceof RuntimeError && cause.code === "closed") return;
+    log[cause instanceof ToolsMissing ? "warn" : "error"](
+      { cause: relay.secrets.redact(String(cause)) },
+      message,
+    );
+  };
+  const onRound = (line: RoundLine): void => logRound(log, line);
   const store = options.store ?? (await opened(options, warn));
-  const agents = new ConfiguredAgents({ config, builtIn: builtInAgents, warn });
+  const ownFiles = ownFilesOf(options);
+  const agents = new ConfiguredAgents({ config, builtIn: builtInAgents, ownFiles, warn });
   const runtime = new Runtime({
     log: store,
     blobs: store,
-    agentFor: (request) => agents.agentFor(request),
-    model: (name) => relayModel(relay, targetsOf, name),
+    agentFor: (request, how) => agents.agentFor(request, how),
+    model: (name) => relayModel({ relay, targetsOf, onRound }, name),
     price: (model) => config.models.get(model)?.price,
+    redact: (text) => relay.secrets.redact(text),
     newId,
     onFailure,
   });
@@ -66,33 +82,65 @@ export async function startTasks(options: TasksOptions): Promise<Tasks> {
     cancel: (id, by, reason) => runtime.cancel(id, by, reason),
     input: (id, content, delivery) => runtime.input(id, content, delivery),
   };
-  const service = new TaskService({ runtime: served, records: store, onFailure });
-  const followers = new Followers(service, beatMs);
-  const taken = await runtime.recover();
-  for (const id of taken) service.watch(id);
-  if (taken.length > 0) log.info({ tasks: taken.length }, "tasks were taken up again");
+  const onStatus = (id: string, state: TaskTree): void => logTask(log, id, state);
+  const service = new TaskService({ runtime: served, records: store, onFailure, onStatus });
+  const streams = new EventStreams(service, beatMs);
+  const unfinished = await store.unfinished();
+  for (const id of unfinished) service.watch(id);
+  const waiting = await waitingReplies(store, unfinished);
+  let isClosed = false;
+  let recovering: Promise<void> | undefined;
+  const recover = async (): Promise<void> => {
+    try {
+      const taken = await runtime.recover();
+      if (taken.length > 0) log.info({ tasks: taken.length }, "tasks were taken up again");
+    } catch (error) {
+      if (!isClosed) onFailure("tasks could not be taken up again", error);
+    }
+  };
   return {
     service,
-    followers,
+    streams,
     runtime: served,
     agents,
+    waiting,
+    recover: () => void (recovering ??= recover()),
     async close(waitMs) {
-      followers.close();
+      isClosed = true;
+      streams.close();
       service.close();
       await runtime.close(waitMs);
       await agents.close();
+      await recovering;
       await store.close();
     },
   };
 }
 
-function opened(
-  { config, dataFolder }: TasksOptions,
-  onWarning: (message: string) => void,
-): Promise<Store> {
-  const { enabled, path, keepDays, maxMb } = config.store;
-  const folder = dataFolder === undefined ? undefined : join(dataFolder, "deltawire.db");
-  const file = path ?? folder;
+/** Tokens and keys are in the one, what others said in the others. SQLite has files beside its own. */
+function ownFilesOf({ config, dataFolder, configFile }: TasksOptions): string[] {
+  const store = storeFile({ config, dataFolder });
+  return [
+    ...(configFile === undefined ? [] : [configFile]),
+    ...(dataFolder === undefined ? [] : [sealingKeyFile(dataFolder)]),
+    ...(store === undefined
+      ? []
+      : ["", "-wal", "-shm", "-journal", "-lock", "-blobs"].map((end) => store + end)),
+  ].map((path) => resolve(path));
+}
+
+function storeFile({
+  config,
+  dataFolder,
+}: Pick<TasksOptions, "config" | "dataFolder">): string | undefined {
+  return (
+    config.store.path ?? (dataFolder === undefined ? undefined : join(dataFolder, "deltawire.db"))
+  );
+}
+
+function opened(options: TasksOptions, onWarning: (message: string) => void): Promise<Store> {
+  const { enabled, keepDays, maxMb } = options.config.store;
+  const file = storeFile(options);
   return openStore({
     path: enabled && file !== undefined ? file : ":memory:",
     maxMb,

@@ -1,30 +1,40 @@
-import type { StoreErrorCode } from "@deltawire/tasks";
+import type { RuntimeErrorCode } from "@deltawire/agent";
 import { Problem, type ProblemCode } from "../http/problem.ts";
+import type { ToolsMissing } from "./configured-agents.ts";
 
 /** What the runtime or the store refused, as a client is told of it; anything else stays as it is. */
 export function taskProblem(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof Problem) return error;
   const { code } = error as { code?: unknown };
   const refusal = typeof code === "string" ? refusals.get(code) : undefined;
-  if (refusal !== undefined)
-    return new Problem(refusal.code, error.message, { param: refusal.param, cause: error });
-  if (storeCodes.some((each) => each === code))
+  if (refusal !== undefined) {
+    const { code: told, ...more } = refusal;
+    return new Problem(told, error.message, { ...more, cause: error });
+  }
+  // As the codes of every store begin.
+  if (typeof code === "string" && code.startsWith("store_"))
     return new Problem("store_unavailable", error.message, { cause: error });
   return error;
 }
 
-const refusals = new Map<string, { code: ProblemCode; param?: string }>([
-  ["unknown_agent", { code: "unknown_agent", param: "agent" }],
-  ["unknown_model", { code: "model_not_found", param: "model" }],
-  ["closed", { code: "shutting_down" }],
-  ["unknown_tool_group", { code: "unknown_tool_group", param: "tool_groups" }],
-]);
+interface Refusal {
+  code: ProblemCode;
+  param?: string;
+  retryAfter?: number;
+}
 
-const storeCodes: readonly StoreErrorCode[] = [
-  "store_locked",
-  "store_full",
-  "store_corrupt",
-  "store_newer",
-  "store_unreachable",
-  "store_failed",
-];
+const refusals = new Map<string, Refusal>(
+  Object.entries({
+    unknown_agent: { code: "unknown_agent", param: "agent" },
+    unknown_model: { code: "model_not_found", param: "model" },
+    unknown_tool_group: { code: "unknown_tool_group", param: "tool_groups" },
+    invalid_agent: { code: "invalid_request", param: "tool_groups" },
+    unpriced_model: { code: "invalid_request", param: "limits.cost" },
+    tools_missing: { code: "task_not_running", retryAfter: 5 },
+    closed: { code: "shutting_down" },
+  } satisfies Record<RuntimeErrorCode | ToolsMissing["code"], Refusal>),
+);
+
+export function taskNotFound(taskId: string): Problem {
+  return new Problem("task_not_found", `there is no task "${taskId.slice(0, 100)}"`);
+}

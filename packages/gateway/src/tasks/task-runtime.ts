@@ -1,6 +1,5 @@
 import type { Runtime } from "@deltawire/agent";
 import type { Store } from "@deltawire/store";
-import type { TaskStatus } from "@deltawire/tasks";
 
 /* What the HTTP side needs of the agent's runtime and of the store. */
 
@@ -13,9 +12,3 @@ export type TaskRecords = Pick<
   Store,
   "read" | "rootOf" | "get" | "head" | "snapshot" | "saveSnapshot" | "listTasks" | "keyed" | "prune"
 >;
-
-export function hasEnded(status: TaskStatus | undefined): boolean {
-  return (
-    status === "completed" || status === "failed" || status === "canceled" || status === "expired"
-  );
-}

@@ -3,29 +3,37 @@ import { setImmediate } from "node:timers/promises";
 import type { TaskRequest } from "@deltawire/agent";
 import {
   emptyTree,
+  hasEnded,
   Reducer,
   taskView,
   type TaskEvent,
+  type TaskState,
+  type TaskStatus,
   type TaskTree,
   type TaskView,
 } from "@deltawire/tasks";
 import { Problem } from "../http/problem.ts";
 import { newId } from "../new-id.ts";
-import { recoveryOf, type Recovery } from "./recoveries.ts";
-import type { FollowedTask } from "./task-follower.ts";
-import { hasEnded, type TaskRecords, type TaskRuntime } from "./task-runtime.ts";
+import { recoveryOf, type Recovery } from "./follow/recoveries.ts";
+import type { TaskFeed } from "./follow/task-follower.ts";
+import type { TaskRecords, TaskRuntime } from "./task-runtime.ts";
 
 export interface TaskServiceOptions {
   runtime: TaskRuntime;
   records: TaskRecords;
   /** What failed behind the back of all clients. */
   onFailure: (message: string, cause: unknown) => void;
+  /** A root task begins, waits for a person, goes on or ends. */
+  onStatus?: (rootTaskId: string, state: TaskTree) => void;
   now?: () => number;
+  /** When what is too old is removed: soon after the start, for a gateway that never runs for an hour, and then each hour. */
+  firstPruneMs?: number;
   pruneMs?: number;
 }
 
 const rowsAtOnce = 1000;
 const mostRecoveries = 1000;
+const tenSeconds = 10_000;
 const hour = 60 * 60 * 1000;
 
 /** Tasks as clients see them, whether they run in this process, will be taken up again or have ended. */
@@ -33,7 +41,8 @@ export class TaskService {
   readonly runtime: TaskRuntime;
   readonly records: TaskRecords;
   readonly #onFailure: TaskServiceOptions["onFailure"];
-  readonly #pruning: NodeJS.Timeout;
+  readonly #onStatus: TaskServiceOptions["onStatus"];
+  readonly #pruning: NodeJS.Timeout[];
   readonly #watched = new Map<string, () => void>();
   /** Reductions under way: several who ask for a task wait for the same. */
   readonly #reducing = new Map<string, Promise<TaskTree>>();
@@ -42,23 +51,23 @@ export class TaskService {
   readonly #recoveries = new Map<string, Recovery>();
 
   constructor({ runtime, records, onFailure, ...options }: TaskServiceOptions) {
-    const { now = Date.now, pruneMs = hour } = options;
+    const { now = Date.now, firstPruneMs = tenSeconds, pruneMs = hour } = options;
     this.runtime = runtime;
     this.records = records;
     this.#onFailure = onFailure;
-    this.#pruning = setInterval(() => {
+    this.#onStatus = options.onStatus;
+    const prune = (): void => {
       records
         .prune(now())
         .catch((error: unknown) => onFailure("old tasks could not be removed", error));
-    }, pruneMs).unref();
+    };
+    this.#pruning = [setTimeout(prune, firstPruneMs).unref(), setInterval(prune, pruneMs).unref()];
   }
 
   /** Starts a task, or finds the one that the same request has started before. */
   async start(request: TaskRequest, key?: string): Promise<{ taskId: string; isNew: boolean }> {
     if (key === undefined) {
-      const taskId = await this.runtime.start(request);
-      this.watch(taskId);
-      return { taskId, isNew: true };
+      return { taskId: await this.#started(request), isNew: true };
     }
     const before = this.#keyed.get(key) ?? Promise.resolve();
     const started = before.then(
@@ -73,17 +82,22 @@ export class TaskService {
     }
   }
 
-  /** Keeps the state of a root task once it has ended, so that nobody has to add up its log again. */
+  /**
+   * Keeps the state of a root task once it has ended, so that nobody has to add up its log again. Also of one that is yet
+   * to be taken up.
+   */
   watch(rootTaskId: string): void {
     if (this.#watched.has(rootTaskId)) return;
+    let last: TaskStatus | undefined;
     const stop = this.runtime.subscribe(rootTaskId, (_entries, state) => {
-      if (!hasEnded(state.tasks[rootTaskId]?.status)) return;
+      const status = state.tasks[rootTaskId]?.status;
+      if (status !== last) this.#onStatus?.(rootTaskId, state);
+      last = status;
+      if (!hasEnded(status)) return;
       this.#unwatch(rootTaskId);
       void this.#keep(rootTaskId, state);
     });
     this.#watched.set(rootTaskId, stop);
-    // It may have ended before anybody listened; then the first who asks for it adds it up.
-    if (this.runtime.live(rootTaskId) === undefined) this.#unwatch(rootTaskId);
   }
 
   /** Resolves when a task that runs here has ended, or when that has taken too long. */
@@ -106,10 +120,16 @@ export class TaskService {
 
   /** Of a root task or a sub-agent's; undefined for one that nobody knows. */
   async view(taskId: string): Promise<TaskView | undefined> {
+    return (await this.seen(taskId))?.view;
+  }
+
+  /** The same, with the state that it is a view of. */
+  async seen(taskId: string): Promise<{ view: TaskView; state: TaskState } | undefined> {
     const rootTaskId = await this.records.rootOf(taskId);
     if (rootTaskId === undefined) return undefined;
     const tree = await this.tree(rootTaskId);
-    return Object.hasOwn(tree.tasks, taskId) ? taskView(tree, taskId) : undefined;
+    const state = Object.hasOwn(tree.tasks, taskId) ? tree.tasks[taskId] : undefined;
+    return state && { view: taskView(tree, taskId), state };
   }
 
   /** The state of a root task that is known to be there. */
@@ -124,7 +144,7 @@ export class TaskService {
   }
 
   /** What somebody who follows a root task reads from. */
-  followed(rootTaskId: string): FollowedTask {
+  feed(rootTaskId: string): TaskFeed {
     const { runtime, records } = this;
     return {
       rootTaskId,
@@ -136,7 +156,7 @@ export class TaskService {
   }
 
   close(): void {
-    clearInterval(this.#pruning);
+    for (const timer of this.#pruning) clearTimeout(timer);
     for (const rootTaskId of this.#watched.keys()) this.#unwatch(rootTaskId);
   }
 
@@ -158,9 +178,15 @@ export class TaskService {
       );
     if ((await this.records.rootOf(kept.rootTaskId)) !== undefined)
       return { taskId: kept.rootTaskId, isNew: false };
-    const taskId = await this.runtime.start(request, kept.rootTaskId);
+    return { taskId: await this.#started(request, kept.rootTaskId), isNew: true };
+  }
+
+  async #started(request: TaskRequest, id?: string): Promise<string> {
+    const taskId = await this.runtime.start(request, id);
     this.watch(taskId);
-    return { taskId, isNew: true };
+    // It may have ended before anybody listened; then the first who asks for it adds it up.
+    if (this.runtime.live(taskId) === undefined) this.#unwatch(taskId);
+    return taskId;
   }
 
   #unwatch(rootTaskId: string): void {

@@ -70,6 +70,20 @@ export const blobScenarios: Scenarios = {
     assert.equal(blobs, isEndedGone ? 2 : 1);
   },
 
+  "a blob that only a replaced entry referred to goes": async (store) => {
+    const [gone, stays, isNew] = await Promise.all(
+      [5, 6, 7].map((size) => store.put(bytesOf(size), "image/png")),
+    );
+    const both = warning("t", 1, `/api/blobs/${gone} /api/blobs/${stays}`);
+    const hidden = entry("t", 2, { type: "task.working" }, { image: `/api/blobs/${stays}` });
+    const replaced = [warning("t", 1, `/api/blobs/${isNew}`)];
+    await store.append("t", [created("t"), both, hidden], { ...durable, replaced });
+    await store.prune(Date.now() + farFuture);
+    assert.equal(await store.get(gone ?? ""), undefined);
+    assert.ok((await store.get(stays ?? "")) !== undefined);
+    assert.ok((await store.get(isNew ?? "")) !== undefined);
+  },
+
   "a blob that was just put stays, for the task that will refer to it": async (store) => {
     const hash = await store.put(bytesOf(10), "image/png");
     await store.prune(Date.now());

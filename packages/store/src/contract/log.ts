@@ -26,11 +26,43 @@ export const logScenarios: Scenarios = {
     const secret = entry("t", 1, { type: "task.working" }, { held: "a secret" });
     await store.append("t", [created("t"), secret, warning("t", 2)], durable);
     const rest = entry("t", 1, { type: "task.working" });
-    await store.replace("t", rest);
-    await store.replace("t", warning("t", 7));
-    await store.replace("nobody", rest);
-    assert.deepEqual(await numbersOf(store, "t"), [0, 1, 2]);
+    await store.append("t", [warning("t", 3)], { ...durable, replaced: [rest, warning("t", 7)] });
+    assert.deepEqual(await numbersOf(store, "t"), [0, 1, 2, 3]);
     assert.deepEqual(await store.read("t", 0, 1), [{ sequence_number: 1, json: rest.json }]);
+    assert.equal((await store.head("t"))?.head, 3);
+  },
+
+  "an entry takes the place of one that comes in the same batch": async (store) => {
+    const secrets = [warning("t", 1, "a secret"), warning("t", 2, "another")];
+    const rest = [warning("t", 2, "nothing"), warning("t", 1, "nothing")];
+    await store.append("t", [created("t"), ...secrets], { ...notDurable, replaced: rest });
+    assert.deepEqual(
+      (await store.read("t", 0, 10)).map(({ json }) => json),
+      rest.toReversed().map(({ json }) => json),
+    );
+  },
+
+  "a batch that is refused replaces nothing": async (store) => {
+    const said = warning("t", 1, "what was said");
+    await store.append("t", [created("t"), said], durable);
+    const replaced = [warning("t", 1, "nothing")];
+    const refused = [[warning("t", 3)], [warning("t", 2), warning("t", 4)]];
+    for (const batch of refused)
+      await assertRejects(store.append("t", batch, { ...durable, replaced }), "store_failed");
+    const stranger = store.append("u", [warning("u", 0)], { ...durable, replaced });
+    await assertRejects(stranger, "store_failed");
+    assert.equal((await store.read("t", 0, 1))[0]?.json, said.json);
+    await store.append("t", [], { ...durable, replaced });
+    assert.equal((await store.read("t", 0, 1))[0]?.json, replaced[0]?.json);
+  },
+
+  "a snapshot that adds up what was replaced is gone, one of before is not": async (store) => {
+    await store.append("t", [created("t"), warning("t", 1), warning("t", 2)], durable);
+    await store.saveSnapshot("t", 1, "{}");
+    await store.append("t", [], { ...durable, replaced: [warning("t", 2, "less")] });
+    assert.equal((await store.snapshot("t"))?.as_of, 1);
+    await store.append("t", [], { ...durable, replaced: [warning("t", 1, "less")] });
+    assert.equal(await store.snapshot("t"), undefined);
   },
 
   "an event of five megabytes is kept whole": async (store) => {

@@ -71,6 +71,11 @@ export function upsertSnapshot(db: Connection, root: number, asOf: number, json:
   );
 }
 
+/** Those that add up an event, or more than it. */
+export function deleteSnapshotsFrom(db: Connection, root: number, sequenceNumber: number): void {
+  db.run("DELETE FROM snapshots WHERE root = ? AND as_of >= ?", root, sequenceNumber);
+}
+
 export function newestSnapshot(
   db: Connection,
   rootTaskId: string,

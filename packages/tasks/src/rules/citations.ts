@@ -1,8 +1,9 @@
 import { annotate } from "../annotator.ts";
 import type { TaskEvent } from "../events.ts";
-import { hasEnded, type LogNotes, type Part, type TaskNotes } from "../log-notes.ts";
+import type { LogNotes, Part, TaskNotes } from "../log-notes.ts";
 import type { Annotation } from "../items.ts";
 import { equalJson } from "../json.ts";
+import { hasEnded } from "../task-status.ts";
 import { RuleBroken } from "./rule-broken.ts";
 
 type EventOf<T extends TaskEvent["type"]> = Extract<TaskEvent, { type: T }>;
@@ -70,7 +71,7 @@ export function referenceAdded(
       throw new RuleBroken("reference_blocks", `block ${index} of ${item_id} is no block of ${n}`);
   if (source !== undefined) {
     const child = notes.tasks.get(source.task_id);
-    if (child === undefined || item.call.child !== child || !hasEnded(child))
+    if (child === undefined || item.call.child !== child || !hasEnded(child.status))
       throw new RuleBroken("reference_blocks", `${source.task_id} has not answered ${item_id}`);
     if (!isKnown(child, source.reference_id))
       throw new RuleBroken(

@@ -3,7 +3,6 @@ import type { DoneItem, TaskEvent } from "../events.ts";
 import type { ItemStatus, OutputItem } from "../items.ts";
 import { equalJson } from "../json.ts";
 import {
-  hasEnded,
   newCallNotes,
   type CallNotes,
   type ItemNotes,
@@ -11,6 +10,7 @@ import {
   type ResultNotes,
   type TaskNotes,
 } from "../log-notes.ts";
+import { hasEnded } from "../task-status.ts";
 import { mayRun } from "./executions.ts";
 import { RuleBroken } from "./rule-broken.ts";
 import { takeId } from "./unique-ids.ts";
@@ -198,7 +198,7 @@ function closesResult(item: ResultNotes, given: Extract<DoneItem, { type: "tool_
   } else {
     if (given.block_list !== undefined)
       throw new RuleBroken("child_blocks", `the blocks of ${item.id} are the items of ${child.id}`);
-    if (!hasEnded(child))
+    if (!hasEnded(child.status))
       throw new RuleBroken("children_end_first", `${item.id} is done before ${child.id} has ended`);
   }
   if (item.call.pending > 0)

@@ -1,6 +1,7 @@
 import type { TaskEvent } from "../events.ts";
 import type { TaskStatus, Usage } from "../items.ts";
-import { hasEnded, newTaskNotes, type LogNotes, type TaskNotes } from "../log-notes.ts";
+import { newTaskNotes, type LogNotes, type TaskNotes } from "../log-notes.ts";
+import { hasEnded, statusAfter } from "../task-status.ts";
 import { mayRun } from "./executions.ts";
 import { RuleBroken } from "./rule-broken.ts";
 
@@ -44,7 +45,8 @@ function parentOf(notes: LogNotes, { task_id, task }: EventOf<"task.created">): 
   const parent = notes.tasks.get(task.parent_task_id ?? "");
   if (parent === undefined)
     throw new RuleBroken("created_first", `the parent of ${task_id} does not exist yet`);
-  if (hasEnded(parent)) throw new RuleBroken("one_terminal", `the parent of ${task_id} has ended`);
+  if (hasEnded(parent.status))
+    throw new RuleBroken("one_terminal", `the parent of ${task_id} has ended`);
   const call = parent.calls.get(task_id);
   if (call === undefined || task.parent_call_id !== task_id)
     throw new RuleBroken("parent_call", `task ${task_id} is not named after a call of its parent`);
@@ -74,7 +76,7 @@ export function statusChanged(
   task: TaskNotes,
   event: EventOf<"task.queued" | "task.working" | "task.paused">,
 ): void {
-  const status = event.type.slice("task.".length) as TaskStatus;
+  const status = statusAfter(event.type);
   const takeover = event.type === "task.working" && event.recovered === true;
   if (!takeover) {
     mayBecome(task, status);
@@ -129,9 +131,9 @@ export function ended(
   task: TaskNotes,
   event: EventOf<"task.completed" | "task.failed" | "task.canceled" | "task.expired">,
 ): void {
-  const status = event.type.slice("task.".length) as TaskStatus;
+  const status = statusAfter(event.type);
   mayBecome(task, status);
-  const child = task.children.find((below) => !hasEnded(below));
+  const child = task.children.find((below) => !hasEnded(below.status));
   if (child !== undefined)
     throw new RuleBroken("children_end_first", `${task.id} ends before ${child.id} below it`);
   for (const item of task.items)

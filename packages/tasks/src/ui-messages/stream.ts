@@ -1,20 +1,13 @@
 import type { TaskEvent } from "../events.ts";
-import type { Block, OutputItem, TaskFailure, ToolCallItem } from "../items.ts";
+import type { Block, OutputItem, TaskFailure } from "../items.ts";
 import { Reducer } from "../reducer.ts";
-import type { TaskApproval, TaskTree } from "../state.ts";
-import type { UiChunk, UiFinishReason, UiMetadata } from "./chunks.ts";
-import {
-  blockChunk,
-  citationsOf,
-  finishReasonOf,
-  inputParts,
-  outputChunk,
-  sourceChunk,
-  subtaskOf,
-} from "./parts.ts";
-import { inputOf, requestOf, whole } from "./calls.ts";
-import { StepRecord } from "./step.ts";
-import { TextParts, unseen } from "./texts.ts";
+import type { TaskTree } from "../state.ts";
+import type { UiChunk, UiMetadata } from "./chunks.ts";
+import { blockChunk, citationsOf, finishReasonOf, inputParts, sourceChunk } from "./parts.ts";
+import { subtaskChunk } from "./subtasks.ts";
+import { TextParts } from "./texts.ts";
+import { ToldMessage } from "./told-message.ts";
+import { ToolParts } from "./tool-parts.ts";
 
 export interface UiMessageStreamOptions {
   /** The number of the last event that the client's message contains; what follows continues that message. */
@@ -36,23 +29,15 @@ export interface UiMessageStreamOptions {
 export class UiMessageStream {
   readonly #after: number;
   readonly #reducer = new Reducer();
-  readonly #step = new StepRecord();
-  #out: UiChunk[] = [];
-  #root = "";
-  #state: "silent" | "speaking" | "ended" = "silent";
-  /** A step begins with its first part: until then a reader of this stream would lose it when it is cut. */
-  #roundStep: "none" | "due" | "open" = "none";
-  #waiting = false;
-  #finishReason: string | undefined;
-  readonly #texts = new TextParts((chunk, item) => this.#put(chunk, item));
-  /** Calls whose arguments are being written, by item. */
-  readonly #inputs = new Map<string, { callId: string; sent: number }>();
+  readonly #message = new ToldMessage();
+  readonly #texts = new TextParts((chunk, item) => this.#message.put(chunk, item));
+  readonly #tools = new ToolParts(this.#message);
   readonly #messages = new Set<string>();
-  /** Calls of sub-agents that have a tool part. */
-  readonly #shown = new Set<string>();
-  readonly #refused = new Set<string>();
   /** What the user said meanwhile, once the model has seen it. */
   readonly #steered = new Set<string>();
+  #root = "";
+  #waiting = false;
+  #finishReason: string | undefined;
 
   constructor({ after = -1 }: UiMessageStreamOptions = {}) {
     this.#after = after;
@@ -64,14 +49,14 @@ export class UiMessageStream {
   }
 
   get ended(): boolean {
-    return this.#state === "ended";
+    return this.#message.ended;
   }
 
   push(event: TaskEvent, out: UiChunk[]): void {
     if (event.sequence_number <= this.#reducer.head || this.ended) return;
     if (this.#root === "") this.#root = event.task_id;
     this.#reducer.apply(event);
-    this.#out = out;
+    this.#message.tellTo(out);
     if (event.sequence_number > this.#after) this.#begin();
     if (event.task_id === this.#root) this.#readOwn(event);
     else this.#readSubtask(event);
@@ -83,40 +68,14 @@ export class UiMessageStream {
    */
   end(out: UiChunk[]): void {
     if (this.ended || this.#root === "") return;
-    this.#out = out;
+    this.#message.tellTo(out);
     this.#begin();
-    this.#finish(this.#waiting ? "tool-calls" : "interrupted");
+    this.#message.finish(this.#waiting ? "tool-calls" : "interrupted", this.#metadata);
   }
 
   #begin(): void {
-    if (this.#state !== "silent") return;
-    this.#state = "speaking";
-    this.#out.push({
-      type: "start",
-      messageId: this.#root,
-      messageMetadata: { task_id: this.#root },
-    });
     // A text that was cut off cannot be gone on with: the reader has forgotten its id.
-    if (this.#texts.areOpen) this.#tellStepAgain();
-  }
-
-  #tellStepAgain(): void {
-    if (this.#state !== "speaking") return;
-    this.#out.push({ type: "reset-step" }, ...this.#step.chunks);
-  }
-
-  /** Becomes a part of the message, or changes one. */
-  #put(chunk: UiChunk, item?: string): void {
-    if (this.#roundStep === "due") {
-      this.#roundStep = "open";
-      this.#say({ type: "start-step" });
-    }
-    this.#step.keep(chunk, item);
-    this.#say(chunk);
-  }
-
-  #say(chunk: UiChunk): void {
-    if (this.#state === "speaking") this.#out.push(chunk);
+    this.#message.begin(this.#root, this.#texts.areOpen);
   }
 
   #readOwn(event: TaskEvent): void {
@@ -140,7 +99,9 @@ export class UiMessageStream {
         this.#closeItem(event);
         return;
       case "task.output_item.retracted":
-        this.#retract(event.item_id, event.reason);
+        this.#texts.drop(event.item_id);
+        this.#tools.drop(event.item_id);
+        this.#message.retract(event.item_id, event.reason);
         return;
       case "task.reasoning_summary_item.added":
         this.#texts.open(summaryId(event), "reasoning", event.item_id, event.item.text);
@@ -159,7 +120,7 @@ export class UiMessageStream {
         this.#texts.close(rawId(event), "reasoning", event.item_id, event.text);
         return;
       case "task.tool_call_arguments.delta":
-        this.#growInput(event);
+        this.#tools.grow(event);
         return;
       case "task.text.added":
         if (this.#messages.has(event.item_id))
@@ -176,10 +137,10 @@ export class UiMessageStream {
         if (this.#messages.has(event.item_id)) this.#closeBlock(event);
         return;
       case "task.reference.added":
-        this.#put(sourceChunk(this.#root, event.reference));
+        this.#message.put(sourceChunk(this.#root, event.reference));
         return;
       case "task.completed":
-        this.#finish(finishReasonOf(this.#finishReason));
+        this.#message.finish(finishReasonOf(this.#finishReason), this.#metadata);
         return;
       case "task.failed":
         this.#fail(event.error);
@@ -188,11 +149,11 @@ export class UiMessageStream {
         this.#fail({ code: "expired", message: event.reason, retryable: false });
         return;
       case "task.canceled":
-        this.#say({
+        this.#message.say({
           type: "abort",
           ...(event.reason === undefined ? {} : { reason: event.reason }),
         });
-        this.#finish("other");
+        this.#message.finish("other", this.#metadata);
         return;
       default:
         this.#readAnyTask(event);
@@ -200,70 +161,29 @@ export class UiMessageStream {
   }
 
   #readSubtask(event: TaskEvent): void {
-    const { task_id } = event;
-    switch (event.type) {
-      case "task.created":
-      case "task.queued":
-      case "task.working":
-      case "task.paused":
-      case "task.input_required":
-      case "task.round.started":
-      case "task.completed":
-      case "task.failed":
-      case "task.canceled":
-      case "task.expired": {
-        const state = this.#tree.tasks[task_id];
-        if (state !== undefined)
-          this.#put({ type: "data-subtask", id: task_id, data: subtaskOf(state) });
-        return;
-      }
-      case "task.output_item.done":
-      case "task.output_item.updated":
-      case "task.output_item.retracted": {
-        const item = this.#tree.tasks[task_id]?.output[event.output_index];
-        if (item === undefined) return;
-        this.#put({
-          type: "data-subtask-item",
-          id: `${task_id}:${event.output_index}`,
-          data: { task_id, output_index: event.output_index, item },
-        });
-        if (event.type === "task.output_item.done" && item.type === "tool_result")
-          this.#closeResult(item);
-        return;
-      }
-      case "task.text.delta":
-      case "task.reasoning_summary_text.delta":
-      case "task.reasoning_text.delta": {
-        const { item_id, delta } = event;
-        const kind = event.type === "task.text.delta" ? "text" : "reasoning";
-        this.#say({
-          type: "data-subtask-delta",
-          transient: true,
-          data: { task_id, item_id, kind, delta },
-        });
-        return;
-      }
-      default:
-        this.#readAnyTask(event);
-    }
+    const chunk = subtaskChunk(event, () => this.#tree);
+    if (chunk === undefined) return this.#readAnyTask(event);
+    if ("transient" in chunk) this.#message.say(chunk);
+    else this.#message.put(chunk);
+    if (event.type === "task.output_item.done") this.#closeResult(event);
   }
 
   #readAnyTask(event: TaskEvent): void {
     switch (event.type) {
       case "task.approval.requested":
-        this.#ask(event.approval.approval_id);
+        this.#tools.ask(event.approval.approval_id, this.#tree);
         return;
       case "task.approval.resolved":
-        this.#answer(event.approval_id, event.arguments);
+        this.#tools.answer(event.approval_id, event.arguments, this.#tree);
         return;
       case "task.approval.expired":
-        this.#answer(event.approval_id, undefined);
+        this.#tools.answer(event.approval_id, undefined, this.#tree);
         return;
       case "task.tool_execution.progress": {
         const { task_id, call_id, message, fraction } = event;
         const told = message === undefined ? {} : { message };
         const done = fraction === undefined ? {} : { fraction };
-        this.#say({
+        this.#message.say({
           type: "data-tool-progress",
           transient: true,
           data: { task_id, call_id, ...told, ...done },
@@ -272,7 +192,7 @@ export class UiMessageStream {
       }
       case "task.warning": {
         const { code, message } = event;
-        this.#say({ type: "data-notice", transient: true, data: { code, message } });
+        this.#message.say({ type: "data-notice", transient: true, data: { code, message } });
         return;
       }
       default:
@@ -284,50 +204,28 @@ export class UiMessageStream {
   }
 
   #startStep(): void {
-    if (this.#roundStep === "open") this.#say({ type: "finish-step" });
-    this.#roundStep = "due";
-    this.#step.next();
+    this.#message.startStep();
     for (const { item, taken_at } of this.#tree.tasks[this.#root]?.inputs ?? []) {
       if (taken_at === undefined || this.#steered.has(item.id)) continue;
       this.#steered.add(item.id);
-      this.#put({ type: "steering-message", id: item.id, parts: inputParts(item.content) });
+      this.#message.put({ type: "steering-message", id: item.id, parts: inputParts(item.content) });
     }
   }
 
   #openItem(item: OutputItem): void {
     if (item.type === "message") this.#messages.add(item.id);
-    if (item.type !== "tool_call") return;
-    this.#inputs.set(item.id, { callId: item.call_id, sent: 0 });
-    this.#put({ type: "tool-input-start", ...inputOf(item) }, item.id);
+    if (item.type === "tool_call") this.#tools.open(item);
   }
 
-  #growInput(event: { item_id: string; delta: string; offset?: number }): void {
-    const input = this.#inputs.get(event.item_id);
-    if (input === undefined) return;
-    const delta = unseen(input.sent, event);
-    input.sent += delta.length;
-    this.#put(
-      { type: "tool-input-delta", toolCallId: input.callId, inputTextDelta: delta },
-      event.item_id,
-    );
+  #closeItem(event: { task_id: string; output_index: number }): void {
+    const item = this.#tree.tasks[this.#root]?.output[event.output_index];
+    if (item?.type === "tool_call") this.#tools.close(item);
+    else this.#closeResult(event);
   }
 
-  #closeItem({ output_index }: { output_index: number }): void {
-    const item = this.#tree.tasks[this.#root]?.output[output_index];
-    if (item?.type === "tool_result") this.#closeResult(item);
-    if (item?.type !== "tool_call") return;
-    this.#inputs.delete(item.id);
-    this.#put(whole(item), item.id);
-  }
-
-  #closeResult(result: OutputItem & { type: "tool_result" }): void {
-    const { tasks } = this.#tree;
-    const own = tasks[this.#root]?.output.some(
-      (item) => item.type === "tool_call" && item.call_id === result.call_id,
-    );
-    if (own !== true && !this.#shown.has(result.call_id)) return;
-    const refused = this.#refused.has(result.call_id);
-    this.#put(outputChunk(result, tasks[result.call_id], refused), result.id);
+  #closeResult({ task_id, output_index }: { task_id: string; output_index: number }): void {
+    const item = this.#tree.tasks[task_id]?.output[output_index];
+    if (item?.type === "tool_result") this.#tools.closeResult(item, this.#tree);
   }
 
   #closeBlock(event: { item_id: string; block_index: number; item: Block }): void {
@@ -335,7 +233,7 @@ export class UiMessageStream {
     const { item: block, item_id } = event;
     if (block.type !== "text") {
       const chunk = blockChunk(id, block);
-      if (chunk !== undefined) this.#put(chunk, item_id);
+      if (chunk !== undefined) this.#message.put(chunk, item_id);
       return;
     }
     const { annotations = [], text } = block;
@@ -351,85 +249,11 @@ export class UiMessageStream {
     });
   }
 
-  #retract(item: string, reason: string): void {
-    this.#texts.drop(item);
-    this.#inputs.delete(item);
-    switch (this.#step.remove(item)) {
-      case "current":
-        this.#tellStepAgain();
-        return;
-      case "earlier":
-        this.#put({ type: "data-retracted", id: item, data: { item_id: item, reason } });
-        return;
-      case "nowhere":
-    }
-  }
-
-  #ask(approvalId: string): void {
-    const approval = this.#approval(approvalId);
-    if (approval === undefined) return;
-    const call = this.#callOf(approval);
-    if (call === undefined) {
-      this.#put({ type: "data-approval", id: approvalId, data: approval });
-      return;
-    }
-    if (approval.task_id !== this.#root && !this.#shown.has(call.call_id)) {
-      this.#shown.add(call.call_id);
-      this.#put({ ...whole(call), toolMetadata: { task_id: approval.task_id } }, call.id);
-    }
-    this.#put(requestOf(call, approval), call.id);
-  }
-
-  #answer(approvalId: string, edited: string | undefined): void {
-    const approval = this.#approval(approvalId);
-    if (approval === undefined) return;
-    const call = this.#callOf(approval);
-    if (call === undefined) {
-      this.#put({ type: "data-approval", id: approvalId, data: approval });
-      return;
-    }
-    const { decision, reason = approval.status === "expired" ? "expired" : undefined } =
-      approval.resolution ?? {};
-    // A redacted result is told, though not as it was.
-    const approved = decision === "approve" || decision === "redact";
-    if (approved) this.#refused.delete(call.call_id);
-    else this.#refused.add(call.call_id);
-    if (edited !== undefined) this.#put(whole({ ...call, arguments: edited }), call.id);
-    // Asked once more without the blocks that were held: what was refused stays in no message.
-    if (decision !== "approve") this.#put(requestOf(call, approval), call.id);
-    this.#put(
-      {
-        type: "tool-approval-response",
-        approvalId,
-        approved,
-        ...(reason === undefined ? {} : { reason }),
-      },
-      call.id,
-    );
-  }
-
-  #approval(id: string): TaskApproval | undefined {
-    return this.#tree.approvals.findLast((approval) => approval.approval_id === id);
-  }
-
-  #callOf({ task_id, call_id }: TaskApproval): ToolCallItem | undefined {
-    return this.#tree.tasks[task_id]?.output.findLast(
-      (item): item is ToolCallItem => item.type === "tool_call" && item.call_id === call_id,
-    );
-  }
-
   #fail(error: TaskFailure): void {
     // `useChat` reads nothing behind an error, so that the metadata go first.
-    this.#say({ type: "message-metadata", messageMetadata: { ...this.#metadata, error } });
-    this.#say({ type: "error", errorText: error.message });
-    this.#finish("error");
-  }
-
-  #finish(finishReason: UiFinishReason): void {
-    if (this.#roundStep === "open" && finishReason !== "interrupted")
-      this.#say({ type: "finish-step" });
-    this.#say({ type: "finish", finishReason, messageMetadata: this.#metadata });
-    this.#state = "ended";
+    this.#message.say({ type: "message-metadata", messageMetadata: { ...this.#metadata, error } });
+    this.#message.say({ type: "error", errorText: error.message });
+    this.#message.finish("error", this.#metadata);
   }
 
   get #metadata(): UiMetadata {

@@ -1,0 +1,70 @@
+import { argumentsHash, type TaskApproval, type ToolCallItem } from "@deltawire/tasks";
+import type { TaskRun } from "../run/task-run.ts";
+import type { Tool } from "../tool.ts";
+
+/** A person's word on a call, or undefined where none is needed. */
+export async function approvalOf(
+  run: TaskRun,
+  call: ToolCallItem,
+  tool: Tool,
+  input: unknown,
+): Promise<TaskApproval | undefined> {
+  const hash = argumentsHash(call.arguments);
+  const once = tool.approval.call === "ask once";
+  if (askedBefore(run, call) === undefined) {
+    if (tool.approval.call === "auto" || isAllowed(tool, input)) return undefined;
+    // It began when nobody had to be asked: whether it may is no question any more.
+    if (hasBegun(run, call)) return undefined;
+    if (once && (await run.tree.decisions.isGranted(tool.name, hash))) return undefined;
+  }
+  const approval = await run.ask(call.call_id, {
+    kind: "call",
+    call_id: call.call_id,
+    tool: tool.name,
+    args_hash: hash,
+    choices: ["approve", "deny", "abort"],
+    scopes: once ? ["once", "session"] : ["once"],
+    any_arguments: once && tool.anyArguments,
+  });
+  const { resolution } = approval;
+  if (resolution?.decision === "approve" && resolution.scope === "session") {
+    const any = resolution.any_arguments === true && once && tool.anyArguments;
+    const approved = argumentsHash(resolution.arguments ?? call.arguments);
+    await run.tree.decisions.grant(
+      any ? { tool: tool.name } : { tool: tool.name, args_hash: approved },
+    );
+  }
+  return approval;
+}
+
+/** An allow-list that fails allows nothing. */
+function isAllowed(tool: Tool, input: unknown): boolean {
+  try {
+    return tool.allows?.(input) === true;
+  } catch {
+    return false;
+  }
+}
+
+/** What the model is told of a call that was not approved. */
+export function refusal({ status, resolution }: TaskApproval): string | undefined {
+  if (status === "expired")
+    return "Nobody answered the question whether this call may run, so it was not run.";
+  if (resolution?.decision === "approve") return undefined;
+  const reason = resolution?.reason;
+  return `The user refused this call${reason === undefined || reason === "" ? "." : `: ${reason}`}`;
+}
+
+/** The arguments that a person has put in the place of the model's. */
+export function editedArguments(run: TaskRun, call: ToolCallItem): string | undefined {
+  const edited = askedBefore(run, call)?.resolution?.arguments;
+  return edited === call.arguments ? undefined : edited;
+}
+
+function hasBegun({ task }: TaskRun, call: ToolCallItem): boolean {
+  return task.state.executions.some(({ call_id }) => call_id === call.call_id);
+}
+
+function askedBefore(run: TaskRun, call: ToolCallItem): TaskApproval | undefined {
+  return run.approvals().find((one) => one.call_id === call.call_id && one.kind === "call");
+}

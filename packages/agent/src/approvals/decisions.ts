@@ -1,0 +1,153 @@
+import type { Grant, Resolution, TaskApproval, TaskWriter } from "@deltawire/tasks";
+import type { Activity } from "../run/activity.ts";
+import type { Agent } from "../agent.ts";
+import { callAfter } from "../run/call-after.ts";
+import { messageOf } from "../event-text.ts";
+import { problemWith, type PersonsDecision } from "./check-decision.ts";
+import { unlessStopped, type Stop } from "../run/stop.ts";
+import type { TreeRun } from "../run/tree-run.ts";
+
+export type Decided =
+  | { is: "resolved"; approval: TaskApproval }
+  /** Somebody was faster, or it has expired. */
+  | { is: "late"; approval: TaskApproval }
+  | { is: "invalid"; message: string }
+  | { is: "unknown" };
+
+/** Who waits for a person. */
+export interface Waiting {
+  activity: Activity;
+  /** What waits: a call, or the task. */
+  key: string;
+  task: TaskWriter;
+  signal: AbortSignal;
+}
+
+/** What people decide in a tree of tasks: the one place where it comes in. What was decided is in the tasks' state. */
+export class Decisions {
+  readonly #tree: TreeRun;
+  /** By the approval that they wait for. */
+  readonly #waiting = new Map<string, Set<() => void>>();
+
+  constructor(tree: TreeRun) {
+    this.#tree = tree;
+  }
+
+  approval(approvalId: string): TaskApproval | undefined {
+    return this.#tree.state.approvals.find(({ approval_id }) => approval_id === approvalId);
+  }
+
+  /** One decision wins: between looking and writing nothing else can happen. */
+  async decide(approvalId: string, resolution: PersonsDecision): Promise<Decided> {
+    const approval = this.approval(approvalId);
+    if (approval === undefined) return { is: "unknown" };
+    if (approval.status !== "pending") return { is: "late", approval };
+    const problem = await problemWith(resolution, approval, this.#agentOf(approval.task_id));
+    if (problem !== undefined) return { is: "invalid", message: problem };
+    const task = this.#tree.writer.task(approval.task_id);
+    if (this.#isPast(approval)) this.#expire(approvalId, task);
+    const now = this.approval(approvalId);
+    if (now?.status !== "pending") return { is: "late", approval: now ?? approval };
+    const approves = resolution.decision === "approve";
+    const usual = approval.scopes?.includes("session") === true ? "session" : "once";
+    const scope = approves ? (resolution.scope ?? usual) : "once";
+    task.approvalResolved(approvalId, { ...resolution, scope });
+    this.#told(approvalId);
+    if (resolution.decision === "abort") this.#tree.stop(stopBy(resolution));
+    await this.#tree.journal.settled();
+    return { is: "resolved", approval: this.approval(approvalId) ?? approval };
+  }
+
+  /** Resolves when a person has decided, or has not in time. */
+  async wait(approvalId: string, { activity, key, task, signal }: Waiting): Promise<void> {
+    const approval = this.approval(approvalId);
+    if (approval?.status !== "pending") return;
+    const decided = new Promise<void>((resolve) => {
+      const others = this.#waiting.get(approvalId) ?? new Set();
+      this.#waiting.set(approvalId, others.add(resolve));
+    });
+    activity.set(key, [approvalId]);
+    const { expires_at } = approval;
+    const clear =
+      expires_at === undefined
+        ? undefined
+        : callAfter(Date.parse(expires_at) - this.#tree.options.now(), () =>
+            this.#expire(approvalId, task),
+          );
+    try {
+      await unlessStopped(decided, signal);
+      activity.set(key, []);
+    } finally {
+      clear?.();
+    }
+  }
+
+  /** That a person has ended the task, and the process that was told did not come to it. */
+  get abort(): Stop | undefined {
+    const aborted = this.#tree.state.approvals.find(
+      ({ resolution }) => resolution?.decision === "abort",
+    );
+    return aborted?.resolution && stopBy(aborted.resolution);
+  }
+
+  /** Whether it has been allowed in this session, also in one of its other tasks. */
+  async isGranted(tool: string, argsHash: string): Promise<boolean> {
+    const { log, onFailure } = this.#tree.options;
+    try {
+      const grants = await log.grants(this.#session);
+      return grants.some(
+        (grant) =>
+          grant.tool === tool && (grant.args_hash === undefined || grant.args_hash === argsHash),
+      );
+    } catch (error) {
+      onFailure(`what was allowed before cannot be read: ${messageOf(error)}`, error);
+      return false;
+    }
+  }
+
+  /** What cannot be kept is asked again. */
+  async grant(grant: Grant): Promise<void> {
+    const { log, onFailure } = this.#tree.options;
+    try {
+      await log.addGrant(this.#session, grant);
+    } catch (error) {
+      onFailure(`what is allowed from now on cannot be kept: ${messageOf(error)}`, error);
+    }
+  }
+
+  /** It may be asked before the timer that ends it has been set: by a process that has just begun. */
+  #isPast({ expires_at }: TaskApproval): boolean {
+    return expires_at !== undefined && Date.parse(expires_at) <= this.#tree.options.now();
+  }
+
+  #expire(approvalId: string, task: TaskWriter): void {
+    if (this.approval(approvalId)?.status !== "pending") return;
+    task.approvalExpired(approvalId);
+    this.#told(approvalId);
+  }
+
+  #told(approvalId: string): void {
+    const waiting = this.#waiting.get(approvalId) ?? [];
+    this.#waiting.delete(approvalId);
+    for (const resolve of waiting) resolve();
+  }
+
+  /** Also of a task that has not been taken up yet. */
+  #agentOf(taskId: string): Agent | undefined {
+    const running = this.#tree.tasks.get(taskId);
+    if (running !== undefined) return running.agent;
+    const { parent_task_id, agent } = this.#tree.state.tasks[taskId]?.info ?? {};
+    if (parent_task_id === undefined) return undefined;
+    return this.#agentOf(parent_task_id)?.agents.find(({ name }) => name === agent);
+  }
+
+  /** A session is the chat, else the root task. */
+  get #session(): string {
+    const { state, rootTaskId } = this.#tree;
+    return state.tasks[rootTaskId]?.info.session_id ?? rootTaskId;
+  }
+}
+
+function stopBy({ by, reason }: Pick<Resolution, "by" | "reason">): Stop {
+  return { why: "canceled", by, ...(reason === undefined ? {} : { reason }) };
+}

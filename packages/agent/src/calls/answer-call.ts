@@ -1,0 +1,180 @@
+import type {
+  ContentPart,
+  Execution,
+  ToolCallItem,
+  ToolOutput,
+  ToolResultWriter,
+} from "@deltawire/tasks";
+import { approvalOf, editedArguments, refusal } from "../approvals/call-approval.ts";
+import { checkArguments } from "../schemas/check-arguments.ts";
+import { messageOf } from "../event-text.ts";
+import { executeCall, readable } from "./execute-call.ts";
+import type { Executed } from "./executed.ts";
+import { isHeld, released } from "../approvals/held-result.ts";
+import type { Lanes } from "../run/lanes.ts";
+import { shorten, type Shortened } from "./long-results.ts";
+import { statusOf } from "./refuse-call.ts";
+import { unlessStopped } from "../run/stop.ts";
+import { helpOfOneGone } from "../run/sub-agent.ts";
+import type { TaskRun } from "../run/task-run.ts";
+import type { Tool } from "../tool.ts";
+
+/**
+ * One result for one call, in every case. What has already happened to the call, in this process or in one that is gone,
+ * is in the task's state; so this picks up wherever it was left.
+ */
+export async function answerCall(run: TaskRun, call: ToolCallItem, lanes: Lanes): Promise<void> {
+  const { task, activity, tree } = run;
+  const result = task.openResult(call.call_id) ?? task.toolResult(call.call_id);
+  activity.set(call.call_id, []);
+  try {
+    await close(run, call, result, await answer(run, call, lanes));
+  } finally {
+    tree.atWork.delete(call.call_id);
+    activity.delete(call.call_id);
+  }
+}
+
+async function answer(run: TaskRun, call: ToolCallItem, lanes: Lanes): Promise<Executed> {
+  const tool = run.toolset.tools.get(call.name);
+  const ran = run.task.state.executions.findLast(({ call_id }) => call_id === call.call_id);
+  const before = ran === undefined ? undefined : await fromBefore(run, call, tool, ran);
+  if (before !== undefined) return before;
+  const help = helpOfOneGone(run, call);
+  if (help !== undefined) return help;
+  if (call.status === "incomplete")
+    return {
+      outcome: "incomplete",
+      output: "The call was cut off before it was whole, and was not run.",
+    };
+  if (tool === undefined) return { outcome: "failed", output: unknownTool(run, call.name) };
+  let checked = await unlessStopped(checkArguments(tool, call.arguments), run.signal);
+  if (!checked.ok) return { outcome: "failed", output: badArguments(tool, checked.problems) };
+  const approval = await approvalOf(run, call, tool, checked.value);
+  const refused = approval && refusal(approval);
+  if (refused !== undefined) return { outcome: "denied", output: refused };
+  const edited = editedArguments(run, call);
+  if (edited !== undefined) {
+    checked = await unlessStopped(checkArguments(tool, edited), run.signal);
+    if (!checked.ok) return { outcome: "failed", output: badArguments(tool, checked.problems) };
+  }
+  const checkedCall = { call, tool, input: checked.value, args: edited ?? call.arguments };
+  const executed = await lanes.run(tool.parallel, () => executeCall(run, checkedCall, ran));
+  return isHeld(tool, executed.outcome) ? released(run, call, executed) : executed;
+}
+
+/** What an earlier run of the call, in a process that is gone, leaves to be done. Undefined: it may be run again. */
+async function fromBefore(
+  run: TaskRun,
+  call: ToolCallItem,
+  tool: Tool | undefined,
+  ran: Execution,
+): Promise<Executed | undefined> {
+  const held = run.approvals().some((one) => one.call_id === call.call_id && one.kind === "result");
+  if (held) return released(run, call);
+  const mayRunAgain = ran.effect !== "once" && tool?.effect !== "once";
+  if (ran.outcome === undefined) {
+    run.task.executionDone(call.call_id, ran.execution_id, "unknown", 0);
+    if (!mayRunAgain) run.task.update(call.id, { status: "unknown" });
+  }
+  return mayRunAgain ? undefined : reconciled(run, call);
+}
+
+/** Nobody knows whether it was done: a person looks, and says. */
+async function reconciled(run: TaskRun, call: ToolCallItem): Promise<Executed> {
+  const approval = await run.ask(call.call_id, {
+    kind: "reconcile",
+    call_id: call.call_id,
+    tool: call.name,
+    choices: ["approve", "deny", "abort"],
+    question: `${call.name} was running when the process ended. Was it done? Approve: it was. Deny: it was not.`,
+  });
+  const { decision, reason, replacement } = approval.resolution ?? {};
+  const found =
+    approval.status === "expired"
+      ? "and nobody knows whether it was carried out."
+      : decision === "approve"
+        ? "but the user has seen that the call was carried out."
+        : "and the user has seen that it was not carried out.";
+  const said = replacement ?? reason ?? "";
+  return { outcome: "unknown", output: `The run was interrupted, ${found} ${said}`.trim() };
+}
+
+/** Writes the result in one go: all of it is kept, or none. */
+async function close(
+  run: TaskRun,
+  call: ToolCallItem,
+  result: ToolResultWriter,
+  executed: Executed,
+): Promise<void> {
+  const { task, pool } = run;
+  const { child, record } = executed;
+  const numbered = pool.size;
+  if (child !== undefined) {
+    const { outcome } = executed;
+    const status = statusOf[outcome];
+    record?.();
+    const { cited, message } = child;
+    const { content, references } = pool.addChild(call.call_id, cited, message, result.itemId);
+    for (const reference of references) task.referenceAdded(reference);
+    result.done({
+      status,
+      outcome,
+      content: [...noteOn(run, call), ...content],
+      blocks: false,
+      private: { pool: pool.toJson(numbered) },
+    });
+    return task.update(call.id, { status, outcome });
+  }
+  const { short, outcome } = await kept(run, call, executed);
+  const status = statusOf[outcome];
+  record?.();
+  const { content, blocks, references } = pool.add(short.output, result.itemId);
+  for (const block of blocks) result.block(block);
+  for (const reference of references) task.referenceAdded(reference);
+  result.done({
+    ...(status === "completed" ? {} : { status }),
+    ...(outcome === "completed" ? {} : { outcome }),
+    content: [...noteOn(run, call), ...content],
+    private: {
+      pool: pool.toJson(numbered),
+      ...(short.whole === undefined ? {} : { whole: short.whole }),
+    },
+  });
+  task.update(call.id, { status, outcome });
+}
+
+/** A result whose pictures or whose length the store does not take is told as that. */
+async function kept(
+  { tree }: TaskRun,
+  call: ToolCallItem,
+  { output, outcome }: Executed,
+): Promise<{ short: Shortened; outcome: Executed["outcome"] }> {
+  try {
+    const whole = await readable(output, tree.options.blobs);
+    return { short: await shorten(whole, call.call_id, tree.options.blobs), outcome };
+  } catch (error) {
+    const text = `The call was run, but its result could not be kept: ${messageOf(error)}`;
+    const told: ToolOutput = {
+      message_content: [{ type: "text", text }],
+      block_list: [{ type: "text", text }],
+    };
+    return { short: { output: told }, outcome: "failed" };
+  }
+}
+
+/** Told to the model before the result. */
+function noteOn(run: TaskRun, call: ToolCallItem): ContentPart[] {
+  const edited = editedArguments(run, call);
+  if (edited === undefined) return [];
+  return [{ type: "text", text: `The user changed the arguments of this call to ${edited}` }];
+}
+
+function unknownTool({ toolset }: TaskRun, name: string): string {
+  const names = [...toolset.tools.keys()].join(", ");
+  return `There is no tool "${name}". ${names === "" ? "There are none." : `There are: ${names}.`}`;
+}
+
+function badArguments(tool: Tool, problems: readonly string[]): string {
+  return `The call was not run, its arguments are no good:\n${problems.join("\n")}\nThe arguments of ${tool.name} are described by ${JSON.stringify(tool.parameters)}`;
+}

@@ -1,0 +1,154 @@
+import {
+  argumentsHash,
+  normalizeToolOutput,
+  type BlobStore,
+  type Effect,
+  type Execution,
+  type ToolCallItem,
+  type ToolOutput,
+} from "@deltawire/tasks";
+import { withBlobs } from "../log/blobs.ts";
+import { brief, messageOf, wellFormed } from "../event-text.ts";
+import type { Executed } from "./executed.ts";
+import { hashOf, pageOf } from "./long-results.ts";
+import { readResult, type HelpWanted, type PageWanted } from "../run/own-tools.ts";
+import { redactedOutput } from "../redaction.ts";
+import { runTool, type ToolRun } from "./run-tool.ts";
+import { isLeft, stoppedBy } from "../run/stop.ts";
+import type { TaskRun } from "../run/task-run.ts";
+import type { Tool } from "../tool.ts";
+import { unreachable } from "../unreachable.ts";
+
+interface CheckedCall {
+  call: ToolCallItem;
+  tool: Tool;
+  input: unknown;
+  /** Those that are run, which a person may have changed. */
+  args: string;
+}
+
+/** Carries a call out. That it begins is in the log before it does. */
+export async function executeCall(
+  run: TaskRun,
+  { call, tool, input, args }: CheckedCall,
+  before: Execution | undefined,
+): Promise<Executed> {
+  const { task, tree, signal } = run;
+  tree.mayBegin(signal);
+  if (tool !== run.toolset.help) tree.atWork.add(call.call_id);
+  const attempt = (before?.attempt ?? 0) + 1;
+  const executionId = tree.options.newId("exec");
+  const idempotencyKey = before?.idempotency_key ?? tree.options.newId("key");
+  const effect = before?.effect ?? tool.effect;
+  task.update(call.id, { status: "executing" });
+  task.executionStarted({
+    call_id: call.call_id,
+    execution_id: executionId,
+    attempt,
+    args_hash: argumentsHash(args),
+    effect,
+    idempotency_key: idempotencyKey,
+  });
+  // Whatever happens from here on, the log says that it may have happened.
+  await tree.journal.settled();
+  const began = tree.options.now();
+  const executed = signal.aborted ? notBegun() : await carriedOut();
+  const took = Math.max(0, tree.options.now() - began);
+  const error = executed.error === undefined ? undefined : brief(executed.error);
+  const record = (): void =>
+    task.executionDone(call.call_id, executionId, executed.outcome, took, error);
+  return { ...executed, record };
+
+  /** It was stopped while that was written. What may be run again is, by the process that goes on; the rest is told. */
+  function notBegun(): Executed {
+    if (!isLeft(signal) || effect !== "once") {
+      task.executionDone(call.call_id, executionId, "canceled", 0);
+      throw stoppedBy(signal);
+    }
+    return { outcome: "canceled", output: "The call was not run: the process ended before it." };
+  }
+
+  async function carriedOut(): Promise<Executed> {
+    if (tool === run.toolset.help) return run.askAgent(call, input as HelpWanted);
+    if (tool === readResult) return readOn(run, input as PageWanted);
+    const context = {
+      taskId: task.taskId,
+      callId: call.call_id,
+      idempotencyKey,
+      attempt,
+      blobs: tree.options.blobs,
+      progress: (message: string, fraction?: number): void => {
+        // Of a result that a person may refuse nothing is told before.
+        const told = tool.approval.result === "never" ? tree.told(message) : undefined;
+        if (told !== undefined || fraction !== undefined)
+          task.executionProgress(call.call_id, executionId, told, fraction);
+      },
+    };
+    const ended = await runTool(tool, input, context, signal);
+    // Another process goes on; but what is known is kept.
+    if (isLeft(signal) && !isKnown(ended, effect)) throw stoppedBy(signal);
+    return executedBy(run, tool, ended);
+  }
+}
+
+/** What is not known of a call that may run again, the next run will tell. */
+function isKnown(ended: ToolRun, effect: Effect): boolean {
+  if (ended.is === "returned") return true;
+  return effect === "once" && (ended.is !== "stopped" || ended.ended);
+}
+
+/** Secrets are taken out here, once, of all that a tool gives: whatever becomes of it later is made of this. */
+async function executedBy(run: TaskRun, tool: Tool, ended: ToolRun): Promise<Executed> {
+  const { redact, blobs } = run.tree.options;
+  switch (ended.is) {
+    case "returned":
+      try {
+        const output = redactedOutput(await readable(ended.value, blobs), redact);
+        return { outcome: "completed", output };
+      } catch (error) {
+        return failed("The tool returned what cannot be read", redact(messageOf(error)));
+      }
+    case "threw":
+      return failed("The tool failed", redact(ended.message));
+    case "timeout": {
+      const error = `no result within ${tool.timeoutMs / 1000} s`;
+      return { outcome: "timeout", output: `The tool was stopped: ${error}.`, error };
+    }
+    case "stopped": {
+      const output = isLeft(run.signal)
+        ? "The process ended, and the call was stopped while it ran: it may have been carried out in part."
+        : "The call was cancelled while it ran.";
+      return { outcome: "canceled", output };
+    }
+    default:
+      return unreachable(ended);
+  }
+}
+
+function failed(what: string, error: string): Executed {
+  return { outcome: "failed", output: `${what}: ${error}`, error };
+}
+
+async function readOn(run: TaskRun, { result, offset }: PageWanted): Promise<Executed> {
+  const whole = run.wholeOf(result);
+  const blob = whole === undefined ? undefined : await run.tree.options.blobs.get(hashOf(whole));
+  if (blob === undefined)
+    return {
+      outcome: "failed",
+      output: `There is no result "${result}" that was cut.`,
+      error: "no such result",
+    };
+  const text = Buffer.from(blob.bytes).toString("utf8");
+  return { outcome: "completed", output: pageOf(text, result, offset) };
+}
+
+/** Whatever a tool returned, as parts and blocks; throws where it can be neither. */
+export async function readable(output: unknown, blobs: BlobStore): Promise<ToolOutput> {
+  const { message_content, block_list } = normalizeToolOutput(await withBlobs(output, blobs));
+  return {
+    message_content: message_content.map((part) =>
+      part.type === "text" ? { ...part, text: wellFormed(part.text) } : part,
+    ),
+    block_list,
+  };
+}

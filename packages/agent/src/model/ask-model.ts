@@ -1,0 +1,90 @@
+import type { ResponsesRequest } from "@deltawire/wire";
+import { blobPath } from "../log/blobs.ts";
+import { canCompact, compact, isFull } from "./compaction.ts";
+import { asModelError, failedReply, failureOf, followModel, waitFor } from "./follow-model.ts";
+import type { Model, ModelError } from "../model.ts";
+import { requestOf } from "./model-request.ts";
+import { ModelRound } from "./model-round.ts";
+import { Patience, type Failure } from "./model-waits.ts";
+import { spoken } from "../run/next-step.ts";
+import type { TaskRun } from "../run/task-run.ts";
+import { usageOf } from "../run/usage.ts";
+
+/** One round: the model is asked, and what it says is written down as it comes. */
+export async function askModel(run: TaskRun, tools: boolean): Promise<void> {
+  const { task, tree, agent, pool } = run;
+  const model = typeof agent.model === "string" ? tree.options.model(agent.model) : agent.model;
+  const patience = new Patience(tree.options.modelWaits);
+  let looked = false;
+  let compacted = false;
+  for (let attempt = 1; ; attempt += 1) {
+    const { state } = task;
+    const round = state.round_done || state.round === 0 ? state.round + 1 : state.round;
+    task.roundStarted(round, state.info.model);
+    if (!looked && isFull(requestOf(run, tools), agent.contextWindow))
+      compacted = await compact(run, model, requestOf(run, tools));
+    looked = true;
+    const said = new ModelRound(task, {
+      reasoning: agent.reasoning,
+      newCallId: () => tree.options.newId("call"),
+      known: (n) => pool.has(n),
+    });
+    const failure = await askOnce(run, model, requestOf(run, tools), said);
+    if (failure === undefined) return;
+    const { error } = failure;
+    if (error.code === "context_length_exceeded" && !compacted && canCompact(run)) {
+      takeBack(run, error.code);
+      compacted = await compact(run, model, requestOf(run, tools), { isTooLong: true });
+      continue;
+    }
+    const wait = patience.waitAfter(failure, performance.now());
+    if (wait === undefined) {
+      // Nobody will say it again: what there is of it is kept.
+      said.close();
+      throw error;
+    }
+    takeBack(run, error.code);
+    await waitFor(run, failure, wait, attempt);
+  }
+}
+
+function takeBack({ task }: TaskRun, reason: string): void {
+  for (const { id } of spoken(task.state, task.state.round_started_at_index))
+    task.retract(id, reason);
+}
+
+/** What the model failed with, if it did. */
+async function askOnce(
+  run: TaskRun,
+  model: Model,
+  request: ResponsesRequest,
+  said: ModelRound,
+): Promise<Failure | undefined> {
+  const { task, tree, signal } = run;
+  const failed = (error: ModelError): Failure =>
+    failureOf(error, spoken(task.state, task.state.round_started_at_index).length > 0);
+  try {
+    await followModel(run, model, request, (batch) => {
+      said.push(batch);
+      return said.end !== undefined;
+    });
+  } catch (error) {
+    if (!signal.aborted) return failed(asModelError(error));
+    if (!tree.isLeft) said.close();
+    throw error;
+  }
+  const { end } = said;
+  if (end === undefined)
+    return failed(failedReply("upstream_stream_truncated", "the model's reply broke off"));
+  if (end.is === "failed") return failed(failedReply(end.code, end.message));
+  for (const { base64, mediaType } of said.images) {
+    const hash = await tree.options.blobs.put(Buffer.from(base64, "base64"), mediaType);
+    const message = task.message();
+    message.block({ type: "image", image_url: { url: blobPath + hash } });
+    message.done();
+  }
+  const usage = usageOf(end.usage, tree.options.price(task.state.info.model));
+  task.roundDone(task.state.round, end.finishReason, usage);
+  run.used(usage);
+  return undefined;
+}

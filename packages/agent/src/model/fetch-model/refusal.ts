@@ -1,0 +1,112 @@
+import { upstreamFailure, type JsonObject } from "@deltawire/wire";
+import { ModelError } from "../../model.ts";
+import type { Redact } from "../../redaction.ts";
+
+/** The server, for messages. */
+export interface Place {
+  at: string;
+  hasKey: boolean;
+}
+
+export interface Refusal {
+  status: number;
+  location: string | undefined;
+  retryAfterMs: number | undefined;
+  /** Its body, as far as it was read. */
+  words: string;
+}
+
+/** A server answered with something that is no reply. */
+export function refusalOf(refusal: Refusal, { at, hasKey }: Place, redact: Redact): ModelError {
+  const { status, location = "nowhere", retryAfterMs, words } = refusal;
+  if (status >= 300 && status < 400)
+    return new ModelError(
+      "upstream_redirect",
+      redact(
+        `${at} answered ${status} and points to ${location}; a key is never sent where a redirect says: set the base address to the right one`,
+      ),
+    );
+  const { code, message } = upstreamFailure({ status, ...errorIn(words) });
+  const advice =
+    status === 401 || status === 403 ? (hasKey ? " and refused the key" : " and wants a key") : "";
+  return new ModelError(
+    code === "upstream_error" && status < 500 ? "upstream_refused" : redact(code),
+    redact(`${at} answered ${status}${advice}: ${message}`),
+    {
+      retryable: !isFinal(code) && (status === 408 || status === 429 || status >= 500),
+      retryAfterMs,
+    },
+  );
+}
+
+/** How long a server asks to be left alone: in milliseconds, in seconds, or until a date. */
+export function retryAfter(headers: Headers, now: number): number | undefined {
+  const told = headers.get("retry-after") ?? "";
+  const [ms, seconds] = [Number.parseFloat(headers.get("retry-after-ms") ?? ""), Number(told)];
+  const wait = ms >= 0 ? ms : told !== "" && seconds >= 0 ? seconds * 1000 : Date.parse(told) - now;
+  return wait >= 0 ? wait : undefined;
+}
+
+/** A reply that failed before any of it could be told. */
+export function failureOf(
+  { code, message }: { code: string; message: string },
+  { at }: Place,
+  redact: Redact,
+): ModelError {
+  const isPassing = !isFinal(code) && !/invalid|bad_?request|unsupported|filter/i.test(code);
+  return new ModelError(redact(code), redact(`${at}: ${message}`), { retryable: isPassing });
+}
+
+/** Nobody answered. The cause is not handed on: its words may quote what was sent. */
+export function unreachableOf(
+  error: unknown,
+  timedOut: boolean,
+  { at }: Place,
+  redact: Redact,
+): ModelError {
+  const { message, cause } = error as { message?: string; cause?: { code?: string } };
+  const code = cause?.code ?? "";
+  if (timedOut || /TIMEOUT/.test(code) || code === "ETIMEDOUT")
+    return new ModelError("upstream_timeout", `${at} did not answer in time`, { retryable: true });
+  const reason = reasons[code] ?? redact(code === "" ? (message ?? "") : code);
+  return new ModelError(
+    "upstream_unreachable",
+    `${at} cannot be reached: ${reason}; is it running, and is the address right?`,
+    // Without a code it never came to a connection: a header that cannot be sent, an address that is none.
+    { retryable: code !== "" },
+  );
+}
+
+/** What a little time does not change, whatever the status says. */
+function isFinal(code: string): boolean {
+  return code === "insufficient_quota" || code === "context_length_exceeded";
+}
+
+/** The error in whatever a server wraps it in. */
+function errorIn(words: string): JsonObject {
+  let body: unknown;
+  try {
+    body = JSON.parse(words);
+  } catch {
+    return { message: words.trim().slice(0, 500) || "nothing more" };
+  }
+  const outer = Array.isArray(body) ? (body[0] as unknown) : body;
+  if (typeof outer !== "object" || outer === null)
+    return { message: typeof outer === "string" ? outer : JSON.stringify(outer) };
+  const { error, detail, message } = outer as JsonObject;
+  if (typeof error === "object" && error !== null && !Array.isArray(error)) return error;
+  if (typeof error === "string") return { ...outer, message: error };
+  if (message === undefined && detail !== undefined)
+    return { message: typeof detail === "string" ? detail : JSON.stringify(detail) };
+  return outer as JsonObject;
+}
+
+const reasons: Record<string, string> = {
+  ECONNREFUSED: "the connection was refused",
+  ECONNRESET: "the connection was reset",
+  ENOTFOUND: "its host name is not known",
+  EAI_AGAIN: "its host name cannot be looked up at the moment",
+  EHOSTUNREACH: "its host cannot be reached",
+  ENETUNREACH: "its network cannot be reached",
+  UND_ERR_SOCKET: "the connection broke",
+};

@@ -1,0 +1,60 @@
+import { emptyTree, type TaskState, type Usage } from "@deltawire/tasks";
+import type { ResponseUsage } from "@deltawire/wire";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { addUsage, treeUsage, usageOf } from "../src/run/usage.ts";
+
+const told = (input_tokens: number, output_tokens: number): ResponseUsage => ({
+  input_tokens,
+  output_tokens,
+  total_tokens: input_tokens + output_tokens,
+  input_tokens_details: { cached_tokens: 0 },
+  output_tokens_details: { reasoning_tokens: 0 },
+});
+const price = { input: 0.15, output: 0.6 };
+const round = fc
+  .tuple(fc.nat(5000), fc.nat(800))
+  .map(([input_tokens, output_tokens]) => usageOf(told(input_tokens, output_tokens), price));
+
+test("what a tree has cost never falls, in whatever order its tasks have cost it", () => {
+  fc.assert(
+    fc.property(fc.array(fc.tuple(fc.nat(3), round), { maxLength: 30 }), (rounds) => {
+      const nothing: Usage = { input_tokens: 0, output_tokens: 0, total_tokens: 0 };
+      const used = [nothing, nothing, nothing, nothing];
+      let before = 0;
+      for (const [which, usage] of rounds) {
+        const tasks = Object.fromEntries(
+          used.map((each, at) => [
+            `${at}`,
+            {
+              task_id: `${at}`,
+              info: at === 0 ? {} : { parent_task_id: "0" },
+              usage: each,
+            } as unknown as TaskState,
+          ]),
+        );
+        const own = addUsage(used[which] ?? nothing, usage);
+        used[which] = own;
+        const tree = { ...emptyTree, tasks };
+        const { cost = 0 } =
+          which === 0
+            ? treeUsage(tree, "0", own)
+            : treeUsage(
+                {
+                  ...tree,
+                  tasks: { ...tasks, [which]: { ...tasks[which], usage: own } as TaskState },
+                },
+                "0",
+              );
+        expect(cost).toBeGreaterThanOrEqual(before);
+        before = cost;
+      }
+    }),
+  );
+});
+
+test("costs are told without the dust of fractions", () => {
+  const one = { input_tokens: 1, output_tokens: 0, total_tokens: 1 };
+  expect(addUsage({ ...one, cost: 0.1 }, { ...one, cost: 0.2 }).cost).toBe(0.3);
+  expect(usageOf(told(3, 0), { input: 0.1, output: 0 }).cost).toBe(3e-7);
+});

@@ -1,0 +1,49 @@
+import { invalid } from "../tasks/body-fields.ts";
+import { taskNotFound, taskProblem } from "../tasks/task-problem.ts";
+import type { TaskService } from "../tasks/task-service.ts";
+import type { Call } from "./call.ts";
+import { Problem } from "./problem.ts";
+import type { Handler } from "./server.ts";
+
+/* What all routes that are about tasks have in common. */
+
+/** What the runtime or the store refuses becomes what a client is told. */
+export function served<Server>(
+  serve: (call: Call, server: Server) => Promise<void>,
+  server: Server,
+): Handler {
+  return async (call) => {
+    try {
+      await serve(call, server);
+    } catch (error) {
+      throw taskProblem(error);
+    }
+  };
+}
+
+/** Only root tasks have streams of their own. */
+export async function checkRoot(taskId: string, { records }: TaskService): Promise<void> {
+  const rootTaskId = await records.rootOf(taskId);
+  if (rootTaskId === undefined) throw taskNotFound(taskId);
+  if (rootTaskId !== taskId)
+    throw new Problem(
+      "not_a_root_task",
+      `${taskId} is a sub-agent's task, whose events are among those of ${rootTaskId}; follow that`,
+      { beside: { root_task_id: rootTaskId } },
+    );
+}
+
+/** Who decides or cancels, for the log of the task. */
+export function byWhom({ client }: Call): string {
+  return client?.name ?? "user";
+}
+
+export function replaysAll(query: URLSearchParams): boolean {
+  const given = query.get("replay");
+  if (given !== null && given !== "all") throw invalid("replay", 'expected "all", or nothing');
+  return given === "all";
+}
+
+export function approvalNotFound(approvalId: string): Problem {
+  return new Problem("approval_not_found", `there is no approval "${approvalId.slice(0, 100)}"`);
+}

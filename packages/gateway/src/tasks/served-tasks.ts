@@ -1,0 +1,126 @@
+import type { AgentServer } from "../http/serve-agent.ts";
+import { Problem } from "../http/problem.ts";
+import { taskHandlers } from "../http/serve-tasks.ts";
+import { uiMessageHandlers } from "../http/serve-ui-messages.ts";
+import { taskRoutes, type TaskHandlers } from "../http/server.ts";
+import { KeptResponses } from "../history/kept-responses.ts";
+import { TranslatedStreams } from "./follow/translated-streams.ts";
+import { startTasks, type Tasks, type TasksOptions } from "./start-tasks.ts";
+import { taskProblem } from "./task-problem.ts";
+
+export interface ServedTasksOptions extends TasksOptions {
+  maxBodyBytes: number;
+  /** How soon a store that could not be opened is tried again; 5 s unless told. */
+  againMs?: number | undefined;
+}
+
+type State =
+  | { is: "open"; tasks: Tasks; handlers: TaskHandlers; agents: AgentServer; letGo: () => void }
+  | { is: "shut"; problem: Problem };
+
+const usualAgainMs = 5000;
+
+/**
+ * What the gateway serves of tasks. A store that cannot be opened costs the tasks, and nothing else: whoever asks for them
+ * is told why, and it is tried again until another process has let go of it or somebody has mended it.
+ */
+export class ServedTasks {
+  readonly #options: ServedTasksOptions;
+  #state: State;
+  #again: NodeJS.Timeout | undefined;
+  #mayRecover = false;
+  #isClosed = false;
+
+  static async start(options: ServedTasksOptions): Promise<ServedTasks> {
+    return new ServedTasks(options, await opened(options));
+  }
+
+  private constructor(options: ServedTasksOptions, state: State) {
+    this.#options = options;
+    this.#state = state;
+    if (state.is === "open") return;
+    options.log.error(`no tasks for now: ${state.problem.message}`);
+    this.#tryAgain();
+  }
+
+  get handlers(): TaskHandlers {
+    return Object.fromEntries(
+      taskRoutes.map((name) => [
+        name,
+        (call) => {
+          if (this.#state.is === "shut") throw this.#state.problem;
+          return this.#state.handlers[name]?.(call);
+        },
+      ]),
+    ) satisfies TaskHandlers;
+  }
+
+  /** Where agents are asked as models. Throws where there are no tasks. */
+  agents(): AgentServer {
+    if (this.#state.is === "shut") throw this.#state.problem;
+    return this.#state.agents;
+  }
+
+  /** Takes up what an earlier process left, once clients can follow it. */
+  recover(): void {
+    this.#mayRecover = true;
+    if (this.#state.is === "open") this.#state.tasks.recover();
+  }
+
+  /** Those who follow a task find it again when the gateway is back. */
+  letGo(): void {
+    if (this.#state.is === "open") this.#state.letGo();
+  }
+
+  async close(waitMs: number): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#again);
+    if (this.#state.is === "open") await this.#state.tasks.close(waitMs);
+  }
+
+  #tryAgain(): void {
+    const { againMs = usualAgainMs, log } = this.#options;
+    this.#again = setTimeout(() => {
+      void opened(this.#options).then(async (state) => {
+        if (state.is === "shut") return this.#isClosed ? undefined : this.#tryAgain();
+        if (this.#isClosed) return state.tasks.close(0);
+        this.#state = state;
+        log.info("the store is open now: there are tasks again");
+        if (this.#mayRecover) this.recover();
+        return undefined;
+      });
+    }, againMs).unref();
+  }
+}
+
+async function opened(options: ServedTasksOptions): Promise<State> {
+  const { maxBodyBytes, beatMs } = options;
+  let tasks: Tasks;
+  try {
+    tasks = await startTasks(options);
+  } catch (error) {
+    const problem = taskProblem(error);
+    if (problem instanceof Problem) return { is: "shut", problem };
+    throw error;
+  }
+  const { service, streams, waiting } = tasks;
+  const uiMessages = new TranslatedStreams(service, beatMs);
+  return {
+    is: "open",
+    tasks,
+    handlers: {
+      ...taskHandlers({ tasks: service, streams, maxBodyBytes }),
+      ...uiMessageHandlers({ tasks: service, streams: uiMessages, maxBodyBytes }),
+    },
+    agents: {
+      tasks: service,
+      streams: new TranslatedStreams(service, beatMs),
+      kept: new KeptResponses(),
+      waiting,
+    },
+    letGo() {
+      streams.close();
+      uiMessages.close();
+    },
+  };
+}
