@@ -1,3 +1,5 @@
+import { toWellFormed } from "@deltawire/tasks";
+
 /* Texts of others for the fields of events: whatever they were, they are words there, and not too many. */
 
 /** Whatever was thrown, as a text. */
@@ -10,17 +12,13 @@ const longestBrief = 2000;
 /** A text for a field of an event, which is no place for a whole listing. */
 export function brief(text: string): string {
   if (text.length <= longestBrief) return text;
-  return `${wellFormed(text.slice(0, longestBrief - 1))}…`;
-}
-
-export function wellFormed(text: string): string {
-  return text.replaceAll(/\p{Surrogate}/gu, "\u{FFFD}");
+  return `${toWellFormed(text.slice(0, longestBrief - 1))}…`;
 }
 
 /** An object may have no way to be told as a text, or one that throws. */
 export function textOf(value: unknown): string {
   try {
-    return wellFormed(String(value));
+    return toWellFormed(String(value));
   } catch {
     return "something that has no text";
   }

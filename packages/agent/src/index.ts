@@ -18,7 +18,7 @@ export type { Price } from "./run/usage.ts";
 export type { ModelWaits } from "./model/model-waits.ts";
 export { ModelError, type Model, type RoundNotes } from "./model.ts";
 export { MemoryLog } from "./log/memory-log.ts";
-export { blobPath, MemoryBlobs } from "./log/blobs.ts";
+export { MemoryBlobs } from "./log/blobs.ts";
 export { callOutput, inputPart } from "./model/history.ts";
 export { fetchModel, type FetchModelOptions } from "./model/fetch-model.ts";
 export { filesGroup, type FilesOptions } from "./groups/files.ts";

@@ -1,4 +1,6 @@
 import {
+  hasEnded,
+  statusAfter,
   taskView,
   type ContentPart,
   type TaskEvent,
@@ -110,11 +112,5 @@ async function* eventsOf(
 }
 
 function isEnd({ type, task_id }: TaskEvent, taskId: string): boolean {
-  return (
-    task_id === taskId &&
-    (type === "task.completed" ||
-      type === "task.failed" ||
-      type === "task.canceled" ||
-      type === "task.expired")
-  );
+  return task_id === taskId && hasEnded(statusAfter(type));
 }

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import {
+  hasEnded,
   type ApprovalScope,
   type BlobStore,
   type ContentPart,
@@ -12,7 +13,6 @@ import {
 import { modelNameOf, type Agent } from "./agent.ts";
 import { withBlobs } from "./log/blobs.ts";
 import type { Decided } from "./approvals/decisions.ts";
-import { hasEnded } from "./run/end-task.ts";
 import { messageOf } from "./event-text.ts";
 import { withoutOldReferences } from "./model/history.ts";
 import { limitsOf, mustHavePrice } from "./limits.ts";
@@ -261,7 +261,7 @@ export class Runtime {
     if (running !== undefined) return running.tree;
     const { state, privateParts } = await readTask(this.#options.log, id);
     const root = state.tasks[id];
-    if (root === undefined || hasEnded(root)) return undefined;
+    if (root === undefined || hasEnded(root.status)) return undefined;
     const { content: _content, history: _history, ...asked } = privateParts.request(id);
     const request = asked as AgentRequest;
     const agent = await this.#options.agentFor(request, { recovered: true });

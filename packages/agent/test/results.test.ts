@@ -1,6 +1,7 @@
+import { blobPath } from "@deltawire/tasks";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { blobPath, MemoryBlobs } from "../src/log/blobs.ts";
+import { MemoryBlobs } from "../src/log/blobs.ts";
 import { defineTool } from "../src/define-tool.ts";
 import { longestForModel } from "../src/calls/long-results.ts";
 import type { ToolContext } from "../src/tool.ts";

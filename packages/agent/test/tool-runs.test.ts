@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import type { ResponsesRequest } from "@deltawire/wire";
 import { describe, expect, test } from "vitest";
-import { blobPath } from "../src/log/blobs.ts";
+import { blobPath } from "@deltawire/tasks";
 import { defineTool } from "../src/define-tool.ts";
 import { longestForModel } from "../src/calls/long-results.ts";
 import { MemoryLog } from "../src/log/memory-log.ts";

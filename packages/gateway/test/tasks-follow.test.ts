@@ -88,12 +88,12 @@ describe("how a reader is brought to the head", () => {
   test.each([
     [undefined, {}, { is: "snapshot", resync: undefined }],
     [30_001, {}, { is: "snapshot", resync: "expired cursor" }],
-    [98, {}, { is: "snapshot", resync: undefined }],
+    [98, {}, { is: "snapshot", resync: "expired cursor" }],
     [99, { head: 200 }, { is: "replay", after: 99 }],
     [9_999, {}, { is: "snapshot", resync: undefined }],
     [10_000, {}, { is: "replay", after: 10_000 }],
     [9_999, { replayAll: true }, { is: "replay", after: 9_999 }],
-    [98, { replayAll: true }, { is: "snapshot", resync: undefined }],
+    [98, { replayAll: true }, { is: "snapshot", resync: "expired cursor" }],
     [30_000, {}, { is: "replay", after: 30_000 }],
   ])("with %s and %o", (after, change, opening) => {
     expect(openingOf(after, { ...log, ...change })).toEqual(opening);

@@ -1,6 +1,7 @@
 import {
   argumentsHash,
   normalizeToolOutput,
+  toWellFormed,
   type BlobStore,
   type Effect,
   type Execution,
@@ -8,7 +9,7 @@ import {
   type ToolOutput,
 } from "@deltawire/tasks";
 import { withBlobs } from "../log/blobs.ts";
-import { brief, messageOf, wellFormed } from "../event-text.ts";
+import { brief, messageOf } from "../event-text.ts";
 import type { Executed } from "./executed.ts";
 import { hashOf, pageOf } from "./long-results.ts";
 import { readResult, type HelpWanted, type PageWanted } from "../run/own-tools.ts";
@@ -147,7 +148,7 @@ export async function readable(output: unknown, blobs: BlobStore): Promise<ToolO
   const { message_content, block_list } = normalizeToolOutput(await withBlobs(output, blobs));
   return {
     message_content: message_content.map((part) =>
-      part.type === "text" ? { ...part, text: wellFormed(part.text) } : part,
+      part.type === "text" ? { ...part, text: toWellFormed(part.text) } : part,
     ),
     block_list,
   };

@@ -1,5 +1,12 @@
-import type { Block, BlobStore, ToolBlock, ToolOutput, ToolPart } from "@deltawire/tasks";
-import { blobPath } from "../log/blobs.ts";
+import {
+  blobPath,
+  wholeCharacters,
+  type BlobStore,
+  type Block,
+  type ToolBlock,
+  type ToolOutput,
+  type ToolPart,
+} from "@deltawire/tasks";
 
 /** What of one result a model is told at once: some 8,000 tokens. */
 export const longestForModel = 32_000;
@@ -104,9 +111,4 @@ export function pageOf(whole: string, result: string, offset: number): string {
 
 function cutNote(result: string, end: number, length: number): string {
   return `[cut: ${end} of ${length} characters; read on with read_result {"result":"${result}","offset":${end}}]`;
-}
-
-/** Without the first half of a surrogate pair at its end. */
-function wholeCharacters(text: string): string {
-  return /[\uD800-\uDBFF]$/.test(text) ? text.slice(0, -1) : text;
 }

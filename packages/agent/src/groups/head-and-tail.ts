@@ -1,3 +1,5 @@
+import { wholeCharacters } from "@deltawire/tasks";
+
 /** Text of any length of which the beginning and the end are kept. */
 export class HeadAndTail {
   readonly #headLength: number;
@@ -28,9 +30,4 @@ export class HeadAndTail {
     const note = `\n… (${left} characters left out) …\n`;
     return wholeCharacters(this.#head) + note + wholeCharacters(tail);
   }
-}
-
-/** A piece of a text, without halves of characters at its ends. */
-export function wholeCharacters(piece: string): string {
-  return piece.replace(/^[\uDC00-\uDFFF]/, "").replace(/[\uD800-\uDBFF]$/, "");
 }

@@ -4,10 +4,11 @@ import { existsSync } from "node:fs";
 import { realpath } from "node:fs/promises";
 import { delimiter, isAbsolute } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
+import { wholeCharacters } from "@deltawire/tasks";
 import { defineTool } from "../define-tool.ts";
 import type { ToolContext, ToolGroup } from "../tool.ts";
 import { isAllowedCommand } from "./allowed-command.ts";
-import { HeadAndTail, wholeCharacters } from "./head-and-tail.ts";
+import { HeadAndTail } from "./head-and-tail.ts";
 import { endProcessTree, isAlive, killProcessTree, markVariable } from "./process-tree.ts";
 
 export interface ShellOptions {

@@ -1,9 +1,6 @@
 import { createHash } from "node:crypto";
-import type { BlobStore } from "@deltawire/tasks";
+import { blobPath, type BlobStore } from "@deltawire/tasks";
 import type { JsonObject } from "@deltawire/wire";
-
-/** What stands for a blob in events, so that bytes are kept once and never in the log. */
-export const blobPath = "/api/blobs/";
 
 const dataUrl = /^data:([^;,]*)((?:;[^;,]*)*),/;
 const mediaKinds = ["image", "audio", "file"] as const;

@@ -1,6 +1,11 @@
-import type { Grant, LogEntry, LogRow, TaskLog } from "@deltawire/tasks";
-
-const terminal = new Set(["task.completed", "task.failed", "task.canceled", "task.expired"]);
+import {
+  hasEnded,
+  statusAfter,
+  type Grant,
+  type LogEntry,
+  type LogRow,
+  type TaskLog,
+} from "@deltawire/tasks";
 
 /** A log for as long as the process runs. */
 export class MemoryLog implements TaskLog {
@@ -23,7 +28,8 @@ export class MemoryLog implements TaskLog {
       if (event.type === "task.created") this.#roots.set(event.task_id, rootTaskId);
       if (event.type === "task.approval.requested")
         this.#approvals.set(event.approval.approval_id, rootTaskId);
-      if (event.task_id === rootTaskId && terminal.has(event.type)) this.#ended.add(rootTaskId);
+      if (event.task_id === rootTaskId && hasEnded(statusAfter(event.type)))
+        this.#ended.add(rootTaskId);
     }
     for (const entry of replaced) {
       const { sequence_number: number } = entry.event;

@@ -1,5 +1,5 @@
+import { blobPath } from "@deltawire/tasks";
 import type { ResponsesRequest } from "@deltawire/wire";
-import { blobPath } from "../log/blobs.ts";
 import { canCompact, compact, isFull } from "./compaction.ts";
 import { asModelError, failedReply, failureOf, followModel, waitFor } from "./follow-model.ts";
 import type { Model, ModelError } from "../model.ts";

@@ -1,7 +1,12 @@
-import type { ContentPart, OutputItem, TaskState } from "@deltawire/tasks";
-import { withoutMarkers } from "@deltawire/tasks";
+import {
+  blobPath,
+  withoutMarkers,
+  withoutReferences,
+  type ContentPart,
+  type OutputItem,
+  type TaskState,
+} from "@deltawire/tasks";
 import type { ContentPart as WirePart, InputItem, JsonObject } from "@deltawire/wire";
-import { blobPath } from "../log/blobs.ts";
 import { spoken } from "../run/next-step.ts";
 import type { PrivateItem, PrivateParts } from "../log/private-parts.ts";
 
@@ -145,25 +150,23 @@ class CallIds {
 export function withoutOldReferences(history: readonly InputItem[]): InputItem[] {
   return history.map((item) => {
     if (item.type === "function_call_output")
-      return { ...item, output: withTexts(item.output, unwrapped) } as InputItem;
+      return { ...item, output: withTexts(item.output, withoutReferences) } as InputItem;
     if (item.type !== "message" && item.type !== undefined) return item;
     // A footnote that the user wrote is the user's.
     if (item["role"] !== "assistant") return item;
-    return { ...item, content: withTexts(item["content"], withoutMarkers) } as InputItem;
+    return {
+      ...item,
+      content: withTexts(item["content"], (texts) => texts.map(withoutMarkers)),
+    } as InputItem;
   });
 }
 
-function withTexts(content: unknown, change: (text: string) => string): unknown {
-  if (typeof content === "string") return change(content);
+function withTexts(content: unknown, change: (texts: string[]) => string[]): unknown {
+  if (typeof content === "string") return change([content])[0];
   if (!Array.isArray(content)) return content;
-  return (content as WirePart[]).map((part) =>
-    typeof part.text === "string" ? { ...part, text: change(part.text) } : part,
+  const parts = content as WirePart[];
+  const changed = change(parts.flatMap(({ text }) => (typeof text === "string" ? [text] : [])));
+  return parts.map((part) =>
+    typeof part.text === "string" ? { ...part, text: changed.shift() ?? "" } : part,
   );
-}
-
-/** No tool can have written these: what looks like them in its output has been changed. */
-const wrapper = /<referencable-item>\nID: \d+\n?|\n?<\/referencable-item>/g;
-
-function unwrapped(text: string): string {
-  return text.replaceAll(wrapper, "");
 }

@@ -1,4 +1,4 @@
-import type { TaskFailure, TaskState, TaskWriter, TreeWriter } from "@deltawire/tasks";
+import { hasEnded, type TaskFailure, type TaskWriter, type TreeWriter } from "@deltawire/tasks";
 import { openCalls } from "./next-step.ts";
 import { refuseCall } from "../calls/refuse-call.ts";
 import { unreachable } from "../unreachable.ts";
@@ -15,7 +15,7 @@ export type Ending =
  */
 export function endTask(tree: TreeWriter, taskId: string, ending: Ending): void {
   for (const child of Object.values(tree.state.tasks))
-    if (child.info.parent_task_id === taskId && !hasEnded(child))
+    if (child.info.parent_task_id === taskId && !hasEnded(child.status))
       endTask(tree, child.task_id, below(ending));
   const task = tree.task(taskId);
   const { state } = task;
@@ -38,12 +38,6 @@ export function endTask(tree: TreeWriter, taskId: string, ending: Ending): void 
     default:
       return unreachable(ending);
   }
-}
-
-export function hasEnded({ status }: TaskState): boolean {
-  return (
-    status === "completed" || status === "failed" || status === "canceled" || status === "expired"
-  );
 }
 
 /** A task fails on its own account: those below it are only told to stop. */

@@ -1,4 +1,5 @@
 import {
+  hasEnded,
   withoutMarkers,
   type Limits,
   type Outcome,
@@ -8,7 +9,7 @@ import {
   type ToolCallItem,
 } from "@deltawire/tasks";
 import { modelNameOf, type Agent } from "../agent.ts";
-import { endTask, hasEnded } from "./end-task.ts";
+import { endTask } from "./end-task.ts";
 import { messageOf } from "../event-text.ts";
 import type { Executed } from "../calls/executed.ts";
 import { costLimitAbove, mustHavePrice } from "../limits.ts";
@@ -72,11 +73,12 @@ export async function askAgent(
     );
     task.update(call.id, { child_task_ids: [call.call_id] });
   }
-  if (known === undefined || !hasEnded(known)) await begin(tree.writer.task(call.call_id), helper);
+  if (known === undefined || !hasEnded(known.status))
+    await begin(tree.writer.task(call.call_id), helper);
   // The process ends: the child stays as it is in the log, and so does the call.
   if (tree.isLeft) throwIfStopped(run.signal);
   const child = tree.state.tasks[call.call_id];
-  if (child === undefined || !hasEnded(child)) throw new Stopped({ why: "left" });
+  if (child === undefined || !hasEnded(child.status)) throw new Stopped({ why: "left" });
   run.activity.set(call.call_id, []);
   task.usageUpdated(task.state.usage, treeUsage(tree.state, task.taskId));
   return helpOf(run, call);
@@ -88,7 +90,7 @@ export function helpOfOneGone(run: TaskRun, call: ToolCallItem): Executed | unde
   const child = tree.state.tasks[call.call_id];
   if (child === undefined || agent.agents.some(({ name }) => name === child.info.agent))
     return undefined;
-  if (!hasEnded(child)) {
+  if (!hasEnded(child.status)) {
     const reason = `there is no agent "${child.info.agent}" any more`;
     endTask(tree.writer, child.task_id, { is: "canceled", by: "runtime", reason });
   }

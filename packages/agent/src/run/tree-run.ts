@@ -1,5 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import {
+  hasEnded,
   ReferencePool,
   TreeWriter,
   type BlobStore,
@@ -13,7 +14,7 @@ import {
 } from "@deltawire/tasks";
 import { modelNameOf, type Agent } from "../agent.ts";
 import { Decisions } from "../approvals/decisions.ts";
-import { endTask, hasEnded } from "./end-task.ts";
+import { endTask } from "./end-task.ts";
 import { brief } from "../event-text.ts";
 import { Journal } from "../log/journal.ts";
 import type { Model } from "../model.ts";
@@ -144,7 +145,7 @@ export class TreeRun {
     reason: string | undefined,
   ): Promise<"canceled" | "ended"> {
     const state = this.state.tasks[taskId];
-    if (state === undefined || hasEnded(state)) return "ended";
+    if (state === undefined || hasEnded(state.status)) return "ended";
     const run = this.tasks.get(taskId);
     const why = { by, ...(reason === undefined ? {} : { reason }) };
     if (run === undefined) endTask(this.writer, taskId, { is: "canceled", ...why });
@@ -161,7 +162,7 @@ export class TreeRun {
     delivery: "steer" | "queue",
   ): Promise<boolean> {
     const state = this.state.tasks[taskId];
-    if (state === undefined || hasEnded(state)) return false;
+    if (state === undefined || hasEnded(state.status)) return false;
     if (this.tasks.get(taskId)?.signal.aborted === true) return false;
     const item = { type: "message", id: this.options.newId("in"), role: "user", content } as const;
     this.writer.task(taskId).inputAdded(item, delivery);

@@ -57,8 +57,7 @@ export function openingOf(
   { head, oldest, replayAll }: { head: number; oldest: number; replayAll: boolean },
 ): Opening {
   if (after === undefined) return { is: "snapshot", resync: undefined };
-  if (after > head) return { is: "snapshot", resync: "expired cursor" };
-  if (after < oldest - 1) return { is: "snapshot", resync: undefined };
+  if (after > head || after < oldest - 1) return { is: "snapshot", resync: "expired cursor" };
   if (head - after > mostReplayed && !replayAll) return { is: "snapshot", resync: undefined };
   return { is: "replay", after };
 }
