@@ -2,6 +2,7 @@ import { isUnspecified } from "../config/addresses.ts";
 import { dataFolder } from "../config/find.ts";
 import { configFileOf, type LoadedConfig } from "../config/load.ts";
 import { startGateway, type Gateway } from "../gateway.ts";
+import { storeFile } from "../tasks/start-tasks.ts";
 import { unreachable } from "../unreachable.ts";
 import { version } from "../version.ts";
 import type { Flags } from "./arguments.ts";
@@ -30,7 +31,7 @@ export async function serve(
   stdout.write(
     flags.json
       ? `${JSON.stringify(summary(gateway, loaded))}\n`
-      : greeting(gateway, loaded, commandName(env)),
+      : greeting(gateway, loaded, flags, terminal),
   );
   await stopped;
   if (!flags.json) stderr.write("Stopping: open streams may finish. Once more to stop at once.\n");
@@ -77,7 +78,14 @@ function summary({ url, config }: Gateway, { source }: LoadedConfig): object {
   };
 }
 
-function greeting({ url, config }: Gateway, loaded: LoadedConfig, command: string): string {
+function greeting(
+  { url, config }: Gateway,
+  loaded: LoadedConfig,
+  given: Flags,
+  terminal: Terminal,
+): string {
+  const command = commandName(terminal.env);
+  const kept = storeFile({ config, dataFolder: dataFolder(terminal) });
   const upstreams = [...config.upstreams.values()].map(
     ({ name, speaks, profile }) =>
       `${name} (${speaks}${profile.name === "generic" ? "" : `, ${profile.name}`})`,
@@ -86,16 +94,20 @@ function greeting({ url, config }: Gateway, loaded: LoadedConfig, command: strin
   const agents = [...config.agents.keys()];
   const { host, port, clients } = config.server;
   const reached = isUnspecified(host) ? url.replace(/\/\/[^/]*(?=:\d+$)/, "//127.0.0.1") : url;
-  const flags = loaded.source.kind === "file" || port === usualPort ? "" : `--port ${port} `;
+  const flags = [
+    ...(given.config === undefined ? [] : [`--config ${given.config}`]),
+    ...(loaded.source.kind === "file" || port === usualPort ? [] : [`--port ${port}`]),
+  ];
   const lines = [
     ["from", whereFrom(loaded)],
     ["upstreams", upstreams.join(", ")],
     ...(names.length === 0 ? [] : [["models", names.join(", ")]]),
     ...(agents.length === 0 ? [] : [["agents", agents.join(", ")]]),
     ...(clients.length === 0 ? [] : [["tokens", `one of ${clients.length} is asked for`]]),
-    ["Codex", `${command} ${flags}codex, or paste the block that the page shows`],
+    ["Codex", `${[command, ...flags, "codex"].join(" ")}, or paste the block that the page shows`],
     ["page", `${reached}/`],
     ["API", `${reached}/v1`],
+    ["tasks", `${reached}/api/tasks, kept ${kept === undefined ? "until it stops" : `in ${kept}`}`],
   ];
   const table = lines.map(([name = "", text = ""]) => `  ${name.padEnd(10)} ${text}\n`).join("");
   return `Deltawire ${version} is listening on ${url}\n${table}`;

@@ -129,20 +129,20 @@ function ownFilesOf({ config, dataFolder, configFile }: TasksOptions): string[] 
   ].map((path) => resolve(path));
 }
 
-function storeFile({
+/** Where tasks are kept; undefined: in memory. */
+export function storeFile({
   config,
   dataFolder,
 }: Pick<TasksOptions, "config" | "dataFolder">): string | undefined {
-  return (
-    config.store.path ?? (dataFolder === undefined ? undefined : join(dataFolder, "deltawire.db"))
-  );
+  const { enabled, path } = config.store;
+  if (!enabled) return undefined;
+  return path ?? (dataFolder === undefined ? undefined : join(dataFolder, "deltawire.db"));
 }
 
 function opened(options: TasksOptions, onWarning: (message: string) => void): Promise<Store> {
-  const { enabled, keepDays, maxMb } = options.config.store;
-  const file = storeFile(options);
+  const { keepDays, maxMb } = options.config.store;
   return openStore({
-    path: enabled && file !== undefined ? file : ":memory:",
+    path: storeFile(options) ?? ":memory:",
     maxMb,
     ...(keepDays === undefined ? {} : { keepDays }),
     onWarning,
