@@ -293,8 +293,9 @@ export class Runtime {
   }
 
   #comeBack(): void {
-    if (this.#closed) return;
-    this.#again ??= setTimeout(() => {
+    // Many tasks may be lost at once, and come back together.
+    if (this.#closed || this.#again !== undefined) return;
+    this.#again = setTimeout(() => {
       this.#again = undefined;
       this.recover().catch(() => this.#comeBack());
     }, this.#againAfterMs);

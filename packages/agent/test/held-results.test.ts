@@ -237,6 +237,17 @@ describe("a result that is refused", () => {
     },
   );
 
+  test("that is a failure is not in the record of the run either", async () => {
+    const failing = reader("on error", () => {
+      throw new Error(secret);
+    });
+    const started = await start(scriptedAgent(script, { tools: [failing] }).agent);
+    await question(started);
+    await decide(started, { decision: "deny" });
+    await ended(started);
+    expect(await textOfLog(started)).not.toContain(secret);
+  });
+
   test("because nobody released it in time, or the task was cancelled, is not either", async () => {
     const tools = [reader("always")];
     const expiring = await start(scriptedAgent(script, { tools, approvalSeconds: 0.02 }).agent);

@@ -192,6 +192,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       await release(Math.max(0, end - Date.now()));
     },
     async close() {
+      tasks.letGo();
       const drained = http.drain();
       http.abort();
       await drained;

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { openStore } from "@deltawire/store";
 import { afterEach, describe, expect, test } from "vitest";
 import { answers, clock, office } from "./agent-office.ts";
@@ -48,6 +49,45 @@ describe("a store that another process holds", () => {
       gateway.lines.some((line) => line.includes("there are tasks again")),
     );
     expect((await start()).status).toBe(201);
+  });
+});
+
+describe("a task that cannot be read", () => {
+  test("costs the others nothing", async () => {
+    const folder = await aFolder();
+    const path = join(folder, "tasks.db");
+    const toml = `[server]\nport = 0\ndemo = true\n[store]\npath = ${JSON.stringify(path)}`;
+    const first = await aGateway(toml);
+    const start = (url: string) =>
+      fetch(`${url}/api/tasks`, {
+        method: "POST",
+        body: JSON.stringify({ agent: "demo-agent", input: 'send_message to Bob: "hello"' }),
+      });
+    const { task_id: id } = (await (await start(first.url)).json()) as { task_id: string };
+    await first.close();
+    const db = new DatabaseSync(path);
+    db.exec("UPDATE events SET private = '{no JSON' WHERE sequence_number = 0");
+    db.close();
+    const second = await aGateway(toml);
+    expect((await start(second.url)).status).toBe(201);
+    expect(second.lines.some((line) => line.includes(`task ${id} cannot be read`))).toBe(true);
+  });
+});
+
+describe("the task of an agent that was asked as a model", () => {
+  test("goes on after the gateway's end, and has its answer for the same request", async () => {
+    const folder = await aFolder();
+    const toml = `[server]\nport = 0\ndrain_seconds = 0.05\ndemo = true\n[store]\npath = ${JSON.stringify(join(folder, "tasks.db"))}`;
+    const first = await aGateway(toml);
+    const ask = { model: "demo-agent", stream: true, input: "ask forecaster about Paris" };
+    const reply = await first.post("/responses", ask);
+    const id = reply.headers.get("x-deltawire-task");
+    reply.text().catch(() => undefined);
+    await first.drain();
+    const second = await aGateway(toml);
+    const again = await second.post("/responses", { ...ask, stream: false });
+    expect(again.headers.get("x-deltawire-task")).toBe(id);
+    expect(await again.json()).toMatchObject({ status: "completed" });
   });
 });
 

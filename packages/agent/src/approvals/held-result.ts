@@ -4,18 +4,11 @@ import type { Executed } from "../calls/executed.ts";
 import { excerpts } from "../calls/long-results.ts";
 import { helpOf } from "../run/sub-agent.ts";
 import type { TaskRun } from "../run/task-run.ts";
-import type { Tool } from "../tool.ts";
 
 /** A result that a person wants to see before the model does. */
 export interface HeldResult {
   outcome: Outcome;
   output: ToolOutput;
-}
-
-export function isHeld(tool: Tool, outcome: Outcome): boolean {
-  if (outcome === "canceled") return false;
-  const { result } = tool.approval;
-  return result === "always" || (result === "on error" && outcome !== "completed");
 }
 
 /**

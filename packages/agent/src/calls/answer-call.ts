@@ -9,8 +9,8 @@ import { approvalOf, editedArguments, refusal } from "../approvals/call-approval
 import { checkArguments } from "../schemas/check-arguments.ts";
 import { messageOf } from "../event-text.ts";
 import { executeCall, readable } from "./execute-call.ts";
-import type { Executed } from "./executed.ts";
-import { isHeld, released } from "../approvals/held-result.ts";
+import { isHeld, type Executed } from "./executed.ts";
+import { released } from "../approvals/held-result.ts";
 import type { Lanes } from "../run/lanes.ts";
 import { shorten, type Shortened } from "./long-results.ts";
 import { statusOf } from "./refuse-call.ts";
@@ -41,7 +41,8 @@ async function answer(run: TaskRun, call: ToolCallItem, lanes: Lanes): Promise<E
   const before = ran === undefined ? undefined : await fromBefore(run, call, tool, ran);
   if (before !== undefined) return before;
   const help = helpOfOneGone(run, call);
-  if (help !== undefined) return help;
+  if (help !== undefined)
+    return tool !== undefined && isHeld(tool, help.outcome) ? released(run, call, help) : help;
   if (call.status === "incomplete")
     return {
       outcome: "incomplete",

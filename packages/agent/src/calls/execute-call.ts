@@ -10,7 +10,7 @@ import {
 } from "@deltawire/tasks";
 import { withBlobs } from "../log/blobs.ts";
 import { brief, messageOf } from "../event-text.ts";
-import type { Executed } from "./executed.ts";
+import { isHeld, type Executed } from "./executed.ts";
 import { hashOf, pageOf } from "./long-results.ts";
 import { readResult, type HelpWanted, type PageWanted } from "../run/own-tools.ts";
 import { redactedOutput } from "../redaction.ts";
@@ -55,7 +55,9 @@ export async function executeCall(
   const began = tree.options.now();
   const executed = signal.aborted ? notBegun() : await carriedOut();
   const took = Math.max(0, tree.options.now() - began);
-  const error = executed.error === undefined ? undefined : brief(executed.error);
+  // What a person may refuse to show is told to nobody before.
+  const isTold = executed.error !== undefined && !isHeld(tool, executed.outcome);
+  const error = isTold ? brief(executed.error ?? "") : undefined;
   const record = (): void =>
     task.executionDone(call.call_id, executionId, executed.outcome, took, error);
   return { ...executed, record };

@@ -32,6 +32,8 @@ export interface AgentServer {
   /** What clients refer to, of replies of agents. */
   kept: KeptResponses;
   waiting: WaitingReplies;
+  /** It is the gateway that leaves, not the client: the task goes on after the next start. */
+  isEnding(): boolean;
 }
 
 /**
@@ -55,6 +57,7 @@ export async function serveAgent(
   response.setHeader("x-deltawire-task", taskId);
   const reply = new AgentReply({
     taskId,
+    retracted: found === undefined ? new Set() : await retractedOf(found, tasks),
     origin: originOf(call),
     responseId: newId(client.wire === "chat" ? "chatcmpl" : "resp"),
     createdAt: Math.floor(Date.now() / 1000),
@@ -74,7 +77,8 @@ export async function serveAgent(
     note(call, reply);
     if (reply.failure?.code === "approval_required") waiting.keep(key, taskId);
     else if (reply.ended) waiting.forget(key);
-    else if (found === undefined) await tasks.runtime.cancel(taskId, "client", "the client left");
+    else if (found === undefined && !server.isEnding())
+      await tasks.runtime.cancel(taskId, "client", "the client left");
   }
   if (reply.ended && reply.failure === undefined && request.store !== false)
     kept.keep(expanded, reply.response);
@@ -102,6 +106,12 @@ async function waitingTask(
   return kept === undefined || (hasEnded(kept.status) && kept.status !== "completed")
     ? undefined
     : taskId;
+}
+
+/** What such a task has taken back need not be said first. */
+async function retractedOf(taskId: string, tasks: TaskService): Promise<ReadonlySet<string>> {
+  const output = (await tasks.tree(taskId)).tasks[taskId]?.output ?? [];
+  return new Set(output.flatMap(({ type, id }) => (type === "retracted" ? [id] : [])));
 }
 
 async function started(tasks: TaskService, asked: ReplyRequest): Promise<string> {

@@ -15,7 +15,13 @@ export interface ServedTasksOptions extends TasksOptions {
 }
 
 type State =
-  | { is: "open"; tasks: Tasks; handlers: TaskHandlers; agents: AgentServer; letGo: () => void }
+  | {
+      is: "open";
+      tasks: Tasks;
+      handlers: TaskHandlers;
+      agents: Omit<AgentServer, "isEnding">;
+      letGo: () => void;
+    }
   | { is: "shut"; problem: Problem };
 
 const usualAgainMs = 5000;
@@ -28,7 +34,9 @@ export class ServedTasks {
   readonly #options: ServedTasksOptions;
   #state: State;
   #again: NodeJS.Timeout | undefined;
+  #opening: Promise<void> | undefined;
   #mayRecover = false;
+  #isEnding = false;
   #isClosed = false;
 
   static async start(options: ServedTasksOptions): Promise<ServedTasks> {
@@ -58,7 +66,7 @@ export class ServedTasks {
   /** Where agents are asked as models. Throws where there are no tasks. */
   agents(): AgentServer {
     if (this.#state.is === "shut") throw this.#state.problem;
-    return this.#state.agents;
+    return { ...this.#state.agents, isEnding: () => this.#isEnding };
   }
 
   /** Takes up what an earlier process left, once clients can follow it. */
@@ -69,27 +77,34 @@ export class ServedTasks {
 
   /** Those who follow a task find it again when the gateway is back. */
   letGo(): void {
+    this.#isEnding = true;
     if (this.#state.is === "open") this.#state.letGo();
   }
 
   async close(waitMs: number): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#again);
+    await this.#opening;
     if (this.#state.is === "open") await this.#state.tasks.close(waitMs);
   }
 
   #tryAgain(): void {
     const { againMs = usualAgainMs, log } = this.#options;
     this.#again = setTimeout(() => {
-      void opened(this.#options).then(async (state) => {
-        if (state.is === "shut") return this.#isClosed ? undefined : this.#tryAgain();
-        if (this.#isClosed) return state.tasks.close(0);
-        this.#state = state;
-        log.info("the store is open now: there are tasks again");
-        if (this.#mayRecover) this.recover();
-        return undefined;
+      this.#opening = this.#openAgain().catch((error: unknown) => {
+        log.error({ err: error }, "the tasks could not be opened");
+        if (!this.#isClosed) this.#tryAgain();
       });
     }, againMs).unref();
+  }
+
+  async #openAgain(): Promise<void> {
+    const state = await opened(this.#options);
+    if (state.is === "open") this.#state = state;
+    if (this.#isClosed) return;
+    if (state.is === "shut") return this.#tryAgain();
+    this.#options.log.info("the store is open now: there are tasks again");
+    if (this.#mayRecover) this.recover();
   }
 }
 

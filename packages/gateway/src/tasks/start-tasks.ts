@@ -85,9 +85,18 @@ export async function startTasks(options: TasksOptions): Promise<Tasks> {
   const onStatus = (id: string, state: TaskTree): void => logTask(log, id, state);
   const service = new TaskService({ runtime: served, records: store, onFailure, onStatus });
   const streams = new EventStreams(service, beatMs);
-  const unfinished = await store.unfinished();
-  for (const id of unfinished) service.watch(id);
-  const waiting = await waitingReplies(store, unfinished);
+  let waiting: WaitingReplies;
+  try {
+    const unfinished = await store.unfinished();
+    for (const id of unfinished) service.watch(id);
+    waiting = await waitingReplies(store, unfinished, onFailure);
+  } catch (error) {
+    // Whoever tries again finds it free.
+    streams.close();
+    service.close();
+    await store.close();
+    throw error;
+  }
   let isClosed = false;
   let recovering: Promise<void> | undefined;
   const recover = async (): Promise<void> => {

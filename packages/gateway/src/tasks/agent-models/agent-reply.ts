@@ -19,6 +19,8 @@ import { NeedsPerson } from "../needs-person.ts";
 
 export interface AgentReplyOptions {
   taskId: string;
+  /** Items that are known to have been taken back. */
+  retracted: ReadonlySet<string>;
   /** The gateway as the client reaches it, for what a person is to look at. */
   origin: string;
   responseId: string;
@@ -164,6 +166,7 @@ export class AgentReply {
 
   #opened({ item: { id, type } }: EventOf<"task.output_item.added">): void {
     const status = "in_progress";
+    if (this.#options.retracted.has(id)) return;
     if (type === "message") {
       const item = { type, id, status, role: "assistant", content: [] } as const;
       this.#messages.set(

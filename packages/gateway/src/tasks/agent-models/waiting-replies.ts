@@ -36,12 +36,18 @@ export class WaitingReplies {
 export async function waitingReplies(
   records: Pick<TaskRecords, "read">,
   unfinished: readonly string[],
+  onFailure: (message: string, cause: unknown) => void,
 ): Promise<WaitingReplies> {
   const waiting = new WaitingReplies();
   for (const taskId of unfinished) {
-    const [created] = await records.read(taskId, -1, 1);
-    const { reply_key: key } = JSON.parse(created?.private ?? "{}") as Partial<ReplyRequest>;
-    if (key !== undefined) waiting.keep(key, taskId);
+    try {
+      const [created] = await records.read(taskId, -1, 1);
+      const { reply_key: key } = JSON.parse(created?.private ?? "{}") as Partial<ReplyRequest>;
+      if (key !== undefined) waiting.keep(key, taskId);
+    } catch (error) {
+      // One that cannot be read costs nobody else anything.
+      onFailure(`task ${taskId} cannot be read`, error);
+    }
   }
   return waiting;
 }
