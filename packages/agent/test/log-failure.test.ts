@@ -45,6 +45,26 @@ describe("a log that cannot be written", () => {
     expect((await whole).view.output).toMatchObject([{ block_list: [{ text: "Whole." }] }]);
   });
 
+  test("lets many tasks come back as soon as one", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const log = new FullLog();
+    const silent = scriptedAgent(() => [{ text: "One, " }, { wait: never }]);
+    const first = runtimeOf(silent.agent, { log });
+    for (let n = 0; n < 5; n += 1) await first.runtime.start({ agent: "main", input: "Go." });
+    await first.runtime.close();
+    let isAway = true;
+    const agentFor = () => {
+      if (isAway) throw new Error("the server is away");
+      return scriptedAgent(() => [{ text: "Whole." }]).agent;
+    };
+    const next = runtimeOf(silent.agent, { log, agentFor });
+    expect(await next.runtime.recover()).toEqual([]);
+    await vi.advanceTimersByTimeAsync(5000);
+    isAway = false;
+    await vi.advanceTimersByTimeAsync(10_000);
+    await vi.waitFor(async () => expect(await log.unfinished()).toEqual([]));
+  });
+
   test("has no model asked by tasks that are taken up, and is tried less and less often", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const log = new FullLog();
