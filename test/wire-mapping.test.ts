@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { exportsOf, missing } from "./named-exports.ts";
 import { repositoryFiles, root } from "./repository-files.ts";
 import { runNode } from "./run-node.ts";
 
@@ -195,20 +196,4 @@ function typesOf(union: string, source: string): string[] {
     const [, types = ""] = /^ {2}type\??:([^;]*);/m.exec(body) ?? [];
     return [...types.matchAll(/"(\w+)"/g)].map(([, type = ""]) => type);
   });
-}
-
-function exportsOf(source: string): string[] {
-  return [...source.matchAll(/^export (?:type )?\{([^}]*)\}/gm)].flatMap(([, list = ""]) =>
-    list
-      .split(",")
-      .map((name) => name.replace(/^\s*type\s/, "").trim())
-      .filter((name) => name !== ""),
-  );
-}
-
-/** Of these names, those that stand in no code span of the text. */
-function missing(names: readonly string[], text: string): string[] {
-  const spans = [...text.replace(/^```[^]*?^```$/gm, "").matchAll(/`([^`\n]+)`/g)];
-  const words = new Set(spans.flatMap(([, span = ""]) => span.match(/\w+/g) ?? []));
-  return names.filter((name) => !words.has(name));
 }

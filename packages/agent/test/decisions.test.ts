@@ -1,53 +1,16 @@
 import { argumentsHash } from "@deltawire/tasks";
 import { describe, expect, test } from "vitest";
-import { z } from "zod";
-import type { AgentDefinition } from "../src/agent.ts";
-import { defineTool } from "../src/define-tool.ts";
-import type { CallPolicy, Tool } from "../src/tool.ts";
 import {
   decide,
   ended,
   question,
   questions,
   resultsIn,
-  scriptedAgent,
   start,
   textOf,
   toldResults,
-  type Script,
 } from "./run-kit.ts";
-import type { Saying } from "./scripted-model.ts";
-
-/** A tool that counts what it was run with. */
-function sender(
-  call: CallPolicy,
-  more: Partial<Parameters<typeof defineTool>[0]> = {},
-): { tool: Tool; ran: unknown[] } {
-  const ran: unknown[] = [];
-  const tool = defineTool({
-    name: "send",
-    description: "Sends.",
-    input: z.object({ to: z.string() }),
-    approval: call,
-    run: (input) => {
-      ran.push(input);
-      return "sent";
-    },
-    ...(more as object),
-  });
-  return { tool, ran };
-}
-
-const send = (...to: string[]): Saying[] =>
-  to.map((name) => ({ call: "send", args: { to: name } }));
-
-function agentWith(
-  tool: Tool,
-  script: Script,
-  more: Partial<AgentDefinition> = {},
-): ReturnType<typeof scriptedAgent> {
-  return scriptedAgent(script, { tools: [tool], ...more });
-}
+import { agentWith, send, sender } from "./sender.ts";
 
 describe("a person", () => {
   test("changes arguments: they are checked, run and granted, and the model hears it", async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { defineAgent, type Agent, type AgentDefinition } from "../src/agent.ts";
+import { type Agent } from "../src/agent.ts";
 import { defineTool } from "../src/define-tool.ts";
 import {
   decide,
@@ -10,25 +10,8 @@ import {
   scriptedAgent,
   start,
   until,
-  type Script,
 } from "./run-kit.ts";
-import { scriptedModel, type Saying } from "./scripted-model.ts";
-
-const help = (...names: string[]): Saying[] =>
-  names.map((name) => ({
-    call: "ask_for_help",
-    args: { name, description: "", prompt: `Help, ${name}.` },
-  }));
-
-function helper(name: string, script: Script, more: Partial<AgentDefinition> = {}): Agent {
-  return defineAgent({
-    name,
-    description: `${name} helps`,
-    instructions: `You are ${name}.`,
-    model: scriptedModel(script),
-    ...more,
-  });
-}
+import { help, helper } from "./helpers.ts";
 
 describe("deeper down", () => {
   /** A chain of agents of which each asks the next one. */

@@ -1,33 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { defineAgent, type Agent, type AgentDefinition } from "../src/agent.ts";
+import { defineAgent } from "../src/agent.ts";
 import { defineTool } from "../src/define-tool.ts";
 import { ModelError } from "../src/model.ts";
-import {
-  ended,
-  resultsIn,
-  scriptedAgent,
-  start,
-  toldResults,
-  until,
-  type Script,
-} from "./run-kit.ts";
-import { scriptedModel, type Saying } from "./scripted-model.ts";
-
-const help = (...names: string[]): Saying[] =>
-  names.map((name) => ({
-    call: "ask_for_help",
-    args: { name, description: "", prompt: `Help, ${name}.` },
-  }));
-
-function helper(name: string, script: Script, more: Partial<AgentDefinition> = {}): Agent {
-  return defineAgent({
-    name,
-    description: `${name} helps`,
-    instructions: `You are ${name}.`,
-    model: scriptedModel(script),
-    ...more,
-  });
-}
+import { ended, resultsIn, scriptedAgent, start, toldResults, until } from "./run-kit.ts";
+import { help, helper } from "./helpers.ts";
+import { scriptedModel } from "./scripted-model.ts";
 
 /** A tool whose result can be cited. */
 const look = (name: string) =>

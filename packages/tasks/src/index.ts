@@ -54,7 +54,7 @@ export type {
 } from "./state.ts";
 export { blobPath, blobsIn, type BlobStore } from "./blobs.ts";
 export type { Grant, LogEntry, LogRow, StoreErrorCode, TaskLog } from "./log.ts";
-export { hasEnded, statusAfter } from "./task-status.ts";
+export { hasEnded, statusAfter, taskStatuses } from "./task-status.ts";
 export { annotate, Annotator, type Annotated } from "./annotator.ts";
 export { canonicalJson } from "./canonical-json.ts";
 export { emptyTree, reduce, Reducer } from "./reducer.ts";

@@ -17,6 +17,8 @@ const isEnd: Record<TaskStatus, boolean> = {
   expired: true,
 };
 
+export const taskStatuses = Object.keys(isEnd) as readonly TaskStatus[];
+
 /** The status that an event of a type gives to its task; most give none. */
 export function statusAfter(type: `task.${TaskStatus}`): TaskStatus;
 export function statusAfter(type: string): TaskStatus | undefined;

@@ -1,4 +1,4 @@
-import { hasEnded, type TaskStatus } from "@deltawire/tasks";
+import { hasEnded, taskStatuses, type TaskStatus } from "@deltawire/tasks";
 import { readCursor, readTaskCursor, resumedCursors } from "../tasks/follow/cursors.ts";
 import type { EventStreams } from "../tasks/follow/event-streams.ts";
 import { readCancel, readDecision, readTaskInput, readTaskRequest } from "../tasks/task-request.ts";
@@ -217,18 +217,6 @@ function headerOf(value: string | string[] | undefined): string | undefined {
 }
 
 const mostListed = 100;
-
-const taskStatuses = [
-  "created",
-  "queued",
-  "working",
-  "paused",
-  "input_required",
-  "completed",
-  "failed",
-  "canceled",
-  "expired",
-] as const satisfies readonly TaskStatus[];
 
 function taskQuery(query: URLSearchParams): Parameters<TaskRecords["listTasks"]>[0] {
   const limit = query.get("limit") ?? "20";

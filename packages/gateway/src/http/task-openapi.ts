@@ -1,3 +1,4 @@
+import { taskStatuses } from "@deltawire/tasks";
 import type { RouteName } from "./routes.ts";
 
 /* What the OpenAPI document says of the routes of tasks. docs/task-protocol.md has the events. */
@@ -200,17 +201,7 @@ export const taskOperations: ReadonlyMap<RouteName, Operation> = new Map<RouteNa
 
 const url: Schema = { type: "object", required: ["url"], properties: { url: text } };
 
-const status = words(
-  "created",
-  "queued",
-  "working",
-  "paused",
-  "input_required",
-  "completed",
-  "failed",
-  "canceled",
-  "expired",
-);
+const status = words(...taskStatuses);
 
 export const taskSchemas: Record<string, Schema> = {
   TaskStatus: status,

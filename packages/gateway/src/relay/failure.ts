@@ -1,4 +1,4 @@
-import { upstreamFailure, type JsonObject } from "@deltawire/wire";
+import { unreachableReasons, upstreamFailure, type JsonObject } from "@deltawire/wire";
 import type { UpstreamConfig } from "../config/config.ts";
 import { Problem, type ProblemCode } from "../http/problem.ts";
 import { unreachable } from "../unreachable.ts";
@@ -167,17 +167,5 @@ export function errorInReply(error: unknown): { status: number; body: unknown } 
 
 /** Without addresses of this machine, which Node's messages are full of. */
 export function causeOf(code: string, message: string): string {
-  return reasons[code] ?? (code === "" ? message : `${code}: ${message}`);
+  return unreachableReasons[code] ?? (code === "" ? message : `${code}: ${message}`);
 }
-
-const reasons: Record<string, string> = {
-  ECONNREFUSED: "the connection was refused",
-  ECONNRESET: "the connection was reset",
-  ENOTFOUND: "its host name is not known",
-  EAI_AGAIN: "its host name cannot be looked up at the moment",
-  EHOSTUNREACH: "its host cannot be reached",
-  ENETUNREACH: "its network cannot be reached",
-  UND_ERR_SOCKET: "the connection broke",
-  UND_ERR_CONNECT_TIMEOUT: "no connection could be made in time",
-  UND_ERR_HEADERS_TIMEOUT: "it did not answer in time",
-};

@@ -1,4 +1,4 @@
-import { upstreamFailure, type JsonObject } from "@deltawire/wire";
+import { unreachableReasons, upstreamFailure, type JsonObject } from "@deltawire/wire";
 import { ModelError } from "../../model.ts";
 import type { Redact } from "../../redaction.ts";
 
@@ -68,7 +68,7 @@ export function unreachableOf(
   const code = cause?.code ?? "";
   if (timedOut || /TIMEOUT/.test(code) || code === "ETIMEDOUT")
     return new ModelError("upstream_timeout", `${at} did not answer in time`, { retryable: true });
-  const reason = reasons[code] ?? redact(code === "" ? (message ?? "") : code);
+  const reason = unreachableReasons[code] ?? redact(code === "" ? (message ?? "") : code);
   return new ModelError(
     "upstream_unreachable",
     `${at} cannot be reached: ${reason}; is it running, and is the address right?`,
@@ -100,13 +100,3 @@ function errorIn(words: string): JsonObject {
     return { message: typeof detail === "string" ? detail : JSON.stringify(detail) };
   return outer as JsonObject;
 }
-
-const reasons: Record<string, string> = {
-  ECONNREFUSED: "the connection was refused",
-  ECONNRESET: "the connection was reset",
-  ENOTFOUND: "its host name is not known",
-  EAI_AGAIN: "its host name cannot be looked up at the moment",
-  EHOSTUNREACH: "its host cannot be reached",
-  ENETUNREACH: "its network cannot be reached",
-  UND_ERR_SOCKET: "the connection broke",
-};
