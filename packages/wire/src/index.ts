@@ -2,7 +2,12 @@ export { connect, type ClientTranslator, type StreamEnd, type StreamMachine } fr
 export { WireError, type WireErrorCode } from "./error.ts";
 export type { JsonObject, JsonValue } from "./json.ts";
 export { Repairs, type Repair, type RepairCode } from "./repairs.ts";
-export { chatError, upstreamFailure, type UpstreamFailure } from "./mapping/upstream-error.ts";
+export {
+  chatError,
+  errorObject,
+  upstreamFailure,
+  type UpstreamFailure,
+} from "./mapping/upstream-error.ts";
 export { unreachableReasons } from "./mapping/unreachable-reasons.ts";
 export {
   SseDecoder,

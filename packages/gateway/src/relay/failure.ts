@@ -1,4 +1,4 @@
-import { unreachableReasons, upstreamFailure, type JsonObject } from "@deltawire/wire";
+import { errorObject, unreachableReasons, upstreamFailure, type JsonObject } from "@deltawire/wire";
 import type { UpstreamConfig } from "../config/config.ts";
 import { Problem, type ProblemCode } from "../http/problem.ts";
 import { unreachable } from "../unreachable.ts";
@@ -88,19 +88,6 @@ function keyAdvice({ name, apiKey, apiKeyVariable }: UpstreamConfig, status: num
   const variable = apiKeyVariable === undefined ? "its api_key" : apiKeyVariable;
   if (apiKey === undefined) return `upstream "${name}" wants a key (${status}); set ${variable}`;
   return `upstream "${name}" refused its key (${status}); check ${variable}`;
-}
-
-/** The error in whatever a server wraps it in. */
-function errorObject(body: unknown): JsonObject {
-  const outer = Array.isArray(body) ? (body[0] as unknown) : body;
-  if (typeof outer === "string") return { message: outer.trim().slice(0, 500) || "nothing more" };
-  if (typeof outer !== "object" || outer === null) return { message: JSON.stringify(outer) };
-  const { error, detail, message } = outer as JsonObject;
-  if (typeof error === "object" && error !== null && !Array.isArray(error)) return error;
-  if (typeof error === "string") return { ...outer, message: error };
-  if (message === undefined && detail !== undefined)
-    return { message: typeof detail === "string" ? detail : JSON.stringify(detail) };
-  return outer as JsonObject;
 }
 
 /** Another upstream may have a longer context, another quota, or simply be up. */

@@ -96,3 +96,16 @@ function numeric(value: unknown): number | undefined {
   const number = typeof value === "string" ? Number(value) : value;
   return Number.isInteger(number) ? (number as number) : undefined;
 }
+
+/** The error in whatever a server wraps it in. */
+export function errorObject(body: unknown): JsonObject {
+  const outer = Array.isArray(body) ? (body[0] as unknown) : body;
+  if (typeof outer === "string") return { message: outer.trim().slice(0, 500) || "nothing more" };
+  if (typeof outer !== "object" || outer === null) return { message: JSON.stringify(outer) };
+  const { error, detail, message } = outer as JsonObject;
+  if (typeof error === "object" && error !== null && !Array.isArray(error)) return error;
+  if (typeof error === "string") return { ...outer, message: error };
+  if (message === undefined && detail !== undefined)
+    return { message: typeof detail === "string" ? detail : JSON.stringify(detail) };
+  return outer as JsonObject;
+}

@@ -1,4 +1,4 @@
-import { unreachableReasons, upstreamFailure, type JsonObject } from "@deltawire/wire";
+import { errorObject, unreachableReasons, upstreamFailure, type JsonObject } from "@deltawire/wire";
 import { ModelError } from "../../model.ts";
 import type { Redact } from "../../redaction.ts";
 
@@ -82,21 +82,11 @@ function isFinal(code: string): boolean {
   return code === "insufficient_quota" || code === "context_length_exceeded";
 }
 
-/** The error in whatever a server wraps it in. */
+/** The error in whatever a server wraps it in, or its words where they are no JSON. */
 function errorIn(words: string): JsonObject {
-  let body: unknown;
   try {
-    body = JSON.parse(words);
+    return errorObject(JSON.parse(words));
   } catch {
-    return { message: words.trim().slice(0, 500) || "nothing more" };
+    return errorObject(words);
   }
-  const outer = Array.isArray(body) ? (body[0] as unknown) : body;
-  if (typeof outer !== "object" || outer === null)
-    return { message: typeof outer === "string" ? outer : JSON.stringify(outer) };
-  const { error, detail, message } = outer as JsonObject;
-  if (typeof error === "object" && error !== null && !Array.isArray(error)) return error;
-  if (typeof error === "string") return { ...outer, message: error };
-  if (message === undefined && detail !== undefined)
-    return { message: typeof detail === "string" ? detail : JSON.stringify(detail) };
-  return outer as JsonObject;
 }
