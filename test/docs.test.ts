@@ -119,6 +119,28 @@ test("docs/task-protocol.md has every event and every route of tasks", () => {
   expect(named.filter((path) => !page.includes(path))).toEqual([]);
 });
 
+test("docs/chats.md has every route, every edit and every setting of chats", () => {
+  const page = pages.find(({ path }) => path === "docs/chats.md")?.text ?? "";
+  const source = (path: string) => readFileSync(join(root, "packages", path), "utf8");
+  const routes = source("gateway/src/http/chat-routes.ts");
+  const all = /method: "(\w+)",\s*path: "([^"]+)"/g;
+  const shown = [...routes.matchAll(all)].map(
+    ([, method = "", path = ""]) => `\`${method} ${path.replace("{chat}", ":chat")}`,
+  );
+  expect(shown).toContain("`POST /api/chats/:chat/send");
+  expect(shown.filter((route) => !new RegExp(`${route}(?:[?][^\`]*)?\``).test(page))).toEqual([]);
+  const [, edits = ""] =
+    /type PersonEdit =([^]*?);\n\n/.exec(source("tasks/src/chats/edit.ts")) ?? [];
+  const [, settings = ""] =
+    /interface ChatSettings \{([^]*?)\n\}/.exec(source("tasks/src/chats/shapes.ts")) ?? [];
+  const words = [
+    ...[...edits.matchAll(/type: "(\w+)"/g)].map(([, type = ""]) => type),
+    ...[...settings.matchAll(/readonly (\w+)\?/g)].map(([, name = ""]) => name),
+  ];
+  expect(words).toEqual(expect.arrayContaining(["delete_version", "title_model"]));
+  expect(words.filter((word) => !page.includes(`\`${word}\``))).toEqual([]);
+});
+
 test("every npm command in the docs exists", () => {
   const { scripts } = readJson<{ scripts: Record<string, string> }>("package.json");
   const ofNpmItself = ["ci", "install", "view"];

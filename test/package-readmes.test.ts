@@ -58,8 +58,12 @@ describe.each(["tasks", "agent", "store"])("packages/%s/README.md", (name) => {
   });
 });
 
-test.each(["tasks", "agent"])("packages/%s/README.md names everything that it exports", (name) => {
-  const names = exportsOf(read(name, "src/index.ts"));
+test.each([
+  ["tasks", "src/index.ts"],
+  ["tasks", "src/chats/index.ts"],
+  ["agent", "src/index.ts"],
+])("packages/%s/README.md names everything that %s exports", (name, index) => {
+  const names = exportsOf(read(name, index));
   expect(names).not.toEqual([]);
   expect(missing(names, read(name, "README.md"))).toEqual([]);
 });

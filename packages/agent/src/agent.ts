@@ -1,6 +1,13 @@
 import type { Limits } from "@deltawire/tasks";
 import type { Model } from "./model.ts";
-import { mustBeLimits, mustBeOneOf, mustBePolicy, mustBeText, mustBeUnique } from "./must-be.ts";
+import {
+  mustBeLimits,
+  mustBeOneOf,
+  mustBePolicy,
+  mustBeText,
+  mustBeUnique,
+  resultPolicies,
+} from "./must-be.ts";
 import type { CallPolicy, ResultPolicy, Tool, ToolGroup } from "./tool.ts";
 
 export interface Agent {
@@ -15,6 +22,11 @@ export interface Agent {
   readonly agents: readonly Agent[];
   /** Who is asked before another agent is, and before its answer is told on. */
   readonly helpApproval: { readonly call: CallPolicy; readonly result: ResultPolicy };
+  /**
+   * Whether people see the results of its tools before the model does, for those tools that do not say. Undefined: never,
+   * but in a chat on error.
+   */
+  readonly results: ResultPolicy | undefined;
   readonly limits: Limits;
   /** What happens at a limit: the model is asked once more without tools, or the user whether to go on. */
   readonly atLimit: "finish" | "ask";
@@ -45,6 +57,7 @@ export function defineAgent(definition: AgentDefinition): Agent {
     throw new TypeError(`${agent} needs a model: its name, or an object with a function stream`);
   mustBeLimits(`the limits of ${agent}`, limits);
   mustBePolicy(`helpApproval of ${agent}`, definition.helpApproval ?? {});
+  mustBeOneOf(`results of ${agent}`, definition.results ?? "never", resultPolicies);
   mustBeOneOf(`atLimit of ${agent}`, definition.atLimit ?? "finish", ["finish", "ask"]);
   mustBeUnique(
     agent,
@@ -56,6 +69,7 @@ export function defineAgent(definition: AgentDefinition): Agent {
     tools: [],
     agents: [],
     helpApproval: { call: "auto", result: "never" },
+    results: undefined,
     atLimit: "finish",
     reasoning: "summary",
     effort: undefined,

@@ -15,6 +15,12 @@ export function brief(text: string): string {
   return `${toWellFormed(text.slice(0, longestBrief - 1))}…`;
 }
 
+/** How far something has come, of whoever may tell anything. */
+export function partOfOne(fraction: unknown): number | undefined {
+  if (typeof fraction !== "number" || Number.isNaN(fraction)) return undefined;
+  return Math.min(1, Math.max(0, fraction));
+}
+
 /** An object may have no way to be told as a text, or one that throws. */
 export function textOf(value: unknown): string {
   try {

@@ -19,6 +19,8 @@ export type { ModelWaits } from "./model/model-waits.ts";
 export { ModelError, type Model, type RoundNotes } from "./model.ts";
 export { MemoryLog } from "./log/memory-log.ts";
 export { MemoryBlobs } from "./log/blobs.ts";
+export type { Variables } from "./variables/variables.ts";
+export { ChainRecorder } from "./chats/chain-record.ts";
 export { callOutput, inputPart } from "./model/history.ts";
 export { fetchModel, type FetchModelOptions } from "./model/fetch-model.ts";
 export { filesGroup, type FilesOptions } from "./groups/files.ts";
@@ -26,3 +28,27 @@ export { shellDefaults, shellGroup, type ShellOptions } from "./groups/shell.ts"
 export { timeGroup } from "./groups/time.ts";
 export { webDefaults, webGroup, type WebOptions } from "./groups/web.ts";
 export { connectMcp, type McpServer, type McpToolGroup } from "./mcp/connect.ts";
+export type { ModelAbilities } from "./chats/model-abilities.ts";
+export { Chats } from "./chats/chats.ts";
+export type { Exported, ExportFormat } from "./chats/chat-files.ts";
+export { ChatError, type ChatErrorCode } from "./chats/chat-error.ts";
+export type {
+  AgentFacts,
+  Changed,
+  ChangedByEdits,
+  ChatDefaults,
+  ChatsOptions,
+  ModelFacts,
+  Sent,
+  Stopped,
+} from "./chats/chat-ports.ts";
+export type { Asking } from "./chats/ask-question.ts";
+export type { EditRequest, SendRequest } from "./chats/sending.ts";
+export type { Skill } from "./chats/skills.ts";
+export { checkTimeZone } from "./chats/system-prompt.ts";
+export { checkPrivacyFields } from "./privacy/check-fields.ts";
+export { maskedModel } from "./privacy/masked-model.ts";
+export { maskedTool } from "./privacy/masked-tool.ts";
+export { PrivacyError, type PrivacyErrorCode } from "./privacy/privacy-error.ts";
+export { privacyRule } from "./privacy/privacy-rule.ts";
+export { Vault } from "./privacy/vault.ts";

@@ -12,6 +12,8 @@ export function mustBeOneOf(what: string, value: unknown, words: readonly string
   throw new TypeError(`${what} must be one of ${list}, not ${told(value)}`);
 }
 
+export const resultPolicies = ["never", "on error", "always"] as const;
+
 /** Who is asked, before a call and before its result is told. */
 export function mustBePolicy(what: string, policy: { call?: unknown; result?: unknown }): void {
   if (typeof policy !== "object" || policy === null)
@@ -19,7 +21,7 @@ export function mustBePolicy(what: string, policy: { call?: unknown; result?: un
   mustHaveOnly(what, policy, ["call", "result"]);
   const { call = "auto", result = "never" } = policy;
   mustBeOneOf(what, call, ["auto", "ask once", "ask always"]);
-  mustBeOneOf(`${what}, of its result,`, result, ["never", "on error", "always"]);
+  mustBeOneOf(`${what}, of its result,`, result, resultPolicies);
 }
 
 export function mustBeLimits(what: string, limits: Limits): void {

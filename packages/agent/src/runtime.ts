@@ -10,11 +10,13 @@ import {
   type TaskLog,
   type TaskTree,
 } from "@deltawire/tasks";
+import type { InputItem } from "@deltawire/wire";
 import { modelNameOf, type Agent } from "./agent.ts";
 import { withBlobs } from "./log/blobs.ts";
+import type { Cuts } from "./calls/cuts.ts";
 import type { Decided } from "./approvals/decisions.ts";
 import { messageOf } from "./event-text.ts";
-import { withoutOldReferences } from "./model/history.ts";
+import { transcriptOf, withoutOldReferences } from "./model/history.ts";
 import { limitsOf, mustHavePrice } from "./limits.ts";
 import type { Model } from "./model.ts";
 import { usualWaits, type ModelWaits } from "./model/model-waits.ts";
@@ -25,6 +27,7 @@ import type { AgentRequest, TaskRequest } from "./task-request.ts";
 import { toolsetOf } from "./run/toolset.ts";
 import { TreeRun, type Beginning, type TreeOptions } from "./run/tree-run.ts";
 import type { Price } from "./run/usage.ts";
+import type { Variables } from "./variables/variables.ts";
 
 export interface RuntimeOptions {
   log: TaskLog;
@@ -40,6 +43,13 @@ export interface RuntimeOptions {
   price?: (model: string) => Price | undefined;
   /** Takes secrets out of what tools give and of what models fail with, before it is written. */
   redact?: (text: string) => string;
+  /**
+   * Where the long values of a chat are kept, so that models can pass them on by name. Undefined: nowhere, as for a task
+   * that answers in none.
+   */
+  variablesOf?: (chatId: string) => Variables | undefined;
+  /** Where long results may be cut in a chat whose private values are masked. Undefined: anywhere. */
+  cutsOf?: (chatId: string) => Cuts | undefined;
   modelWaits?: Partial<ModelWaits>;
   now?: () => number;
   newId?: (prefix: string) => string;
@@ -65,6 +75,8 @@ export class Runtime {
     this.#options = {
       price: () => undefined,
       redact: (text) => text,
+      variablesOf: () => undefined,
+      cutsOf: () => undefined,
       sha256: (what) => createHash("sha256").update(what).digest("hex"),
       now: Date.now,
       newId: (prefix) => `${prefix}_${randomBytes(12).toString("hex")}`,
@@ -93,6 +105,12 @@ export class Runtime {
     return id;
   }
 
+  /** Throws what the start of such a task would fail with. */
+  async check(request: AgentRequest): Promise<void> {
+    const agent = await this.#options.agentFor(request, { recovered: false });
+    this.#mustWork(agent, limitsOf(agent.limits, request.limits));
+  }
+
   /** Takes up what the log says is not finished; the ids of the root tasks. */
   async recover(): Promise<string[]> {
     const ids = (await this.#options.log.unfinished()).filter((id) => !this.#trees.has(id));
@@ -117,6 +135,17 @@ export class Runtime {
   /** What a task has come to, whether it runs or has ended. */
   async state(rootTaskId: string): Promise<TaskTree> {
     return this.live(rootTaskId) ?? (await readTask(this.#options.log, rootTaskId)).state;
+  }
+
+  /** The same, and what a model is told of it in a later turn: all that it said and did, without what it was asked. */
+  async transcript(rootTaskId: string): Promise<{ state: TaskTree; items: InputItem[] }> {
+    const tree = this.#trees.get(rootTaskId)?.tree;
+    const { state, privateParts } =
+      tree === undefined
+        ? await readTask(this.#options.log, rootTaskId)
+        : { state: tree.kept, privateParts: tree.privateParts };
+    const root = state.tasks[rootTaskId];
+    return { state, items: root === undefined ? [] : transcriptOf(root, privateParts) };
   }
 
   /** Tells of every batch of events that is kept from now on. The answer ends it. */
@@ -187,7 +216,7 @@ export class Runtime {
 
   /** Throws where an agent cannot work: before there is a task, or before it goes on. */
   #mustWork(agent: Agent, limits: Limits): void {
-    toolsetOf(agent, undefined);
+    toolsetOf(agent);
     mustHavePrice(modelNameOf(agent), limits, this.#options.price);
   }
 

@@ -1,5 +1,5 @@
 import type { ContentPart, Limits } from "@deltawire/tasks";
-import type { InputItem } from "@deltawire/wire";
+import type { InputItem, JsonObject } from "@deltawire/wire";
 
 /** What a task is asked to do. Plain JSON: it is kept with the task, so that another process can go on with it. */
 export interface TaskRequest {
@@ -8,9 +8,19 @@ export interface TaskRequest {
   input: string | readonly ContentPart[];
   /** What was said before, as items of the Responses wire. */
   history?: readonly InputItem[];
+  /** Told before the agent's own instructions. */
+  preamble?: string;
+  /** Told behind them. */
   instructions?: string;
+  /**
+   * Parameters for every round of the task itself, by their names on the Responses wire; the agents that it asks for help
+   * have their own. What the runtime sets is not among them, and a forced call is one call: then the model is free.
+   */
+  options?: JsonObject;
   tool_groups?: readonly string[];
   session_id?: string;
+  /** The chat that it answers in. */
+  chat_id?: string;
   /** Less than the agent may use; more is not given. */
   limits?: Limits;
   include?: readonly "content"[];

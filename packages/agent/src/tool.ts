@@ -13,13 +13,18 @@ export interface Tool {
   readonly parameters: JsonObject;
   /** What happens if it has to be run again after a crash. */
   readonly effect: Effect;
-  /** Who is asked before a call is run, and before its result is told to the model. */
-  readonly approval: { readonly call: CallPolicy; readonly result: ResultPolicy };
+  /**
+   * Who is asked before a call is run, and before its result is told to the model. Where it says nothing of results, its
+   * agent does.
+   */
+  readonly approval: { readonly call: CallPolicy; readonly result?: ResultPolicy | undefined };
   /** Whether a person may allow it for a session with any arguments. Never for a shell. */
   readonly anyArguments: boolean;
   readonly timeoutMs: number;
   /** Whether it may run beside other calls of the same round. */
   readonly parallel: boolean;
+  /** It gets placeholders where the model was told no private value. */
+  readonly unmask?: false;
   /** Whether this very call may go without being asked about, whatever the policy: an allow-list. */
   readonly allows?: (input: unknown) => boolean;
   check(input: unknown): Checked | Promise<Checked>;
@@ -60,7 +65,7 @@ export interface ToolDefinition<Input> {
   parameters?: JsonObject;
   /** `once` unless it says otherwise: the only one that is safe for everything. */
   effect?: Effect;
-  /** `auto` unless it says otherwise. */
+  /** `auto` unless it says otherwise; results as the agent has it. */
   approval?: CallPolicy | { call?: CallPolicy; result?: ResultPolicy };
   /** True unless it says otherwise. */
   anyArguments?: boolean;
@@ -68,6 +73,8 @@ export interface ToolDefinition<Input> {
   timeout?: number;
   /** Pure tools may, others not, unless it says otherwise. */
   parallel?: boolean;
+  /** False: private values stay hidden from it, as they are from the model. */
+  unmask?: false;
   allows?: (input: Input) => boolean;
   /**
    * Returns `{ message_content, block_list }`, or any value, which becomes both. What it throws is told to the model.

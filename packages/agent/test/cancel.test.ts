@@ -47,6 +47,35 @@ describe("cancel", () => {
     expect(state.tasks[started.id]?.ended).toEqual({ by: "me", reason: "enough" });
   });
 
+  test("while the model speaks counts about what it was told and has said, as an estimate", async () => {
+    const words = "It is sunny in Paris and it will stay so. ".repeat(50);
+    const { agent } = scriptedAgent([[{ text: [words] }, { wait: never }]]);
+    const price = { input: 1, output: 1000 };
+    const started = await start(agent, {}, { price: () => price });
+    await until(started, ({ tasks }) => JSON.stringify(tasks).includes("sunny"));
+    const { state } = await cancelled(started);
+    const { usage } = state.tasks[started.id] ?? {};
+    expect(usage).toMatchObject({ estimated: true });
+    expect(usage?.input_tokens).toBeGreaterThan(0);
+    expect(usage?.output_tokens).toBeGreaterThan(words.length / 6);
+    expect(usage?.output_tokens).toBeLessThan(words.length / 2);
+    expect(usage?.total_tokens).toBe((usage?.input_tokens ?? 0) + (usage?.output_tokens ?? 0));
+    expect(usage?.cost).toBeGreaterThan(0.1);
+  });
+
+  test("before the model has taken the request counts nothing", async () => {
+    const silent: Model = {
+      async *stream() {
+        await never;
+        yield [];
+      },
+    };
+    const started = await start(defineAgent({ name: "main", instructions: "", model: silent }));
+    await until(started, ({ tasks }) => tasks[started.id]?.round === 1);
+    const { state } = await cancelled(started);
+    expect(state.tasks[started.id]?.usage.total_tokens).toBe(0);
+  });
+
   test("while the model is in the midst of a call answers the call, which is not run", async () => {
     let ran = 0;
     const tool = defineTool({ name: "send", description: "Sends.", run: () => (ran += 1) });

@@ -13,6 +13,7 @@ test.each<[string, object, string]>([
   ["a limit that is no number", { limits: { rounds: "3" } }, "rounds, must be a number"],
   ["a limit below nothing", { limits: { cost: -1 } }, "cost, must be a number"],
   ["a word that is none at the limit", { atLimit: "stop" }, '"finish", "ask"'],
+  ["a word that is none for results", { results: "ask" }, '"on error"'],
   ["a policy that is none", { helpApproval: { call: "never" } }, '"ask once"'],
   ["two tools of one name", { tools: [look, look] }, 'two tools named "look"'],
 ])("an agent with %s is refused where it is defined", (_what, wrong, message) => {
@@ -27,6 +28,7 @@ test("what an agent leaves out is filled in", () => {
   expect(agent).toMatchObject({
     limits: { rounds: 10, depth: 3, cost: 1 },
     atLimit: "finish",
+    results: undefined,
     helpApproval: { call: "auto", result: "never" },
   });
 });

@@ -20,12 +20,15 @@ test("what a definition leaves out is filled in with what is safe", () => {
     name: "ping",
     parameters: { type: "object", properties: {} },
     effect: "once",
-    approval: { call: "auto", result: "never" },
+    approval: { call: "auto" },
     anyArguments: true,
     timeoutMs: 60_000,
     parallel: false,
   });
   expect(tool).not.toHaveProperty("allows");
+  expect(tool).not.toHaveProperty("unmask");
+  // Its agent says when results are held.
+  expect(tool).not.toHaveProperty("approval.result");
   expect(tool.check({})).toEqual({ ok: true, value: {} });
   expect(tool.run({}, context)).toBe("pong");
 });
@@ -40,7 +43,6 @@ test("an approval may be one word or two", () => {
   const base = { name: "act", description: "", run: () => 1 };
   expect(defineTool({ ...base, approval: "ask once" }).approval).toEqual({
     call: "ask once",
-    result: "never",
   });
   expect(defineTool({ ...base, approval: { result: "on error" } }).approval).toEqual({
     call: "auto",

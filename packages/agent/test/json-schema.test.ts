@@ -24,6 +24,13 @@ test("what fits has no problems", () => {
   expect(problemsByJsonSchema(weather, value)).toEqual([]);
 });
 
+test("a long text is told by its length: half of a private value would not be masked", () => {
+  const value = { location: { city: "Graz" }, days: [`${"x".repeat(50)} ada@example.com`] };
+  expect(problemsByJsonSchema(weather, value)).toEqual([
+    "days[0]: expected a whole number, got a text of 66 characters",
+  ]);
+});
+
 test("every problem says where it is, what was expected and what came", () => {
   const value = { location: { city: 3, "zip code": 8, town: "x" }, days: [1, 2.5, "3"] };
   expect(problemsByJsonSchema(weather, value)).toEqual([

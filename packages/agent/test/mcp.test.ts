@@ -95,7 +95,7 @@ describe.each(servers)("a server %s", (_name, start) => {
     expect(tool("add")).toMatchObject({
       description: "Adds two numbers",
       effect: "pure",
-      approval: { call: "auto", result: "never" },
+      approval: { call: "auto" },
       parallel: true,
       parameters: {
         type: "object",
@@ -207,6 +207,7 @@ test("only the tools that are wanted are there, with the policy that is configur
     ...(await http()),
     tools: ["add", "odd.name", "subtract"],
     approval: { call: "ask always", result: "on error" },
+    unmask: false,
     timeoutMs: 1234,
   });
   expect(group.tools.map(({ name }) => name)).toEqual([
@@ -215,6 +216,7 @@ test("only the tools that are wanted are there, with the policy that is configur
   ]);
   expect(group.tools[0]).toMatchObject({
     approval: { call: "ask always", result: "on error" },
+    unmask: false,
     timeoutMs: 1234,
   });
   expect(warnings).toEqual(['the MCP server "srv" has no tool "subtract"']);

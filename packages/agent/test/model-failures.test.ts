@@ -37,6 +37,35 @@ describe("a model", () => {
     expect(model.asked[1]).toEqual(model.asked[0]);
   });
 
+  test("whose reply breaks off has used something, which is estimated; one that refuses has not", async () => {
+    const words = "It is sunny. ".repeat(100);
+    const whole = await run([[{ text: "It is sunny." }]]);
+    const broken = await run([[{ text: [words] }, { cut: true }], [{ text: "It is sunny." }]]);
+    const { usage: told } = whole.view;
+    expect(told.estimated).toBeUndefined();
+    const { usage } = broken.view;
+    expect(usage.estimated).toBe(true);
+    expect(usage.input_tokens).toBeGreaterThan(told.input_tokens);
+    expect(usage.output_tokens - told.output_tokens).toBeGreaterThan(words.length / 6);
+    const refused = await run([[{ error: new ModelError("invalid_key", "no") }]]);
+    expect(refused.view.usage.total_tokens).toBe(0);
+  });
+
+  test("whose reply failed with a usage that the server tells has used that", async () => {
+    const usage = { input_tokens: 30, output_tokens: 12, total_tokens: 42 };
+    const error = { code: "content_refused", message: "not this" };
+    const model: Model = {
+      async *stream() {
+        yield [{ type: "response.failed", response: { error, usage } }];
+      },
+    };
+    const { view } = await ended(
+      await start(defineAgent({ name: "main", instructions: "", model })),
+    );
+    expect(view).toMatchObject({ status: "failed", usage });
+    expect(view.usage.estimated).toBeUndefined();
+  });
+
   test("whose reply breaks off in a call does not have the call run", async () => {
     let ran = 0;
     const tool = defineTool({ name: "send", description: "Sends.", run: () => (ran += 1) });

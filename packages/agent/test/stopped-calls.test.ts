@@ -31,12 +31,12 @@ const askAnna = [{ call: "ask_for_help", args: { name: "anna", prompt: "Help." }
 /** A log that takes its time to keep that a tool begins. */
 class SlowLog extends MemoryLog {
   readonly begins = Promise.withResolvers<void>();
-  readonly goOn = Promise.withResolvers<void>();
+  readonly continueAnswer = Promise.withResolvers<void>();
 
   override async append(...batch: Parameters<MemoryLog["append"]>): Promise<void> {
     if (batch[1].some(({ event }) => event.type === "task.tool_execution.started")) {
       this.begins.resolve();
-      await this.goOn.promise;
+      await this.continueAnswer.promise;
     }
     return super.append(...batch);
   }
@@ -63,7 +63,7 @@ describe("while it is written that a call begins", () => {
     let ran = 0;
     const { started, log } = await aboutToBegin(work({ run: () => (ran += 1) }));
     const cancelled = started.runtime.cancel(started.id, "me");
-    log.goOn.resolve();
+    log.continueAnswer.resolve();
     expect(await cancelled).toBe("canceled");
     expect(ran).toBe(0);
     const { state, view } = await ended(started);
@@ -79,7 +79,7 @@ describe("while it is written that a call begins", () => {
       const { started, log } = await aboutToBegin(tool);
       const closed = started.runtime.close();
       await new Promise((resolve) => setTimeout(resolve, 30));
-      log.goOn.resolve();
+      log.continueAnswer.resolve();
       await closed;
       expect(ran).toBe(0);
       const next = scriptedAgent([[{ text: "Done." }]], { tools: [tool] });
@@ -96,7 +96,7 @@ describe("while it is written that a call begins", () => {
     const { started, log } = await aboutToBegin(work({}));
     const closed = started.runtime.close(5000);
     await new Promise((resolve) => setTimeout(resolve, 50));
-    log.goOn.resolve();
+    log.continueAnswer.resolve();
     await closed;
     const { output } = taskView(await started.runtime.state(started.id));
     expect(textOf(resultsIn(output)[0])).toBe("worked");

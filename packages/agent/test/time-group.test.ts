@@ -36,7 +36,7 @@ test("a zone that is none is said", async () => {
 test("it is pure and asks nobody", () => {
   expect(toolOf(timeGroup(), "current_time")).toMatchObject({
     effect: "pure",
-    approval: { call: "auto", result: "never" },
+    approval: { call: "auto" },
     parallel: true,
   });
 });

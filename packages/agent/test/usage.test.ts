@@ -58,3 +58,9 @@ test("costs are told without the dust of fractions", () => {
   expect(addUsage({ ...one, cost: 0.1 }, { ...one, cost: 0.2 }).cost).toBe(0.3);
   expect(usageOf(told(3, 0), { input: 0.1, output: 0 }).cost).toBe(3e-7);
 });
+
+test("a picture costs what a picture costs, beside the tokens that it took", () => {
+  const { cost } = usageOf({ ...told(1_000_000, 0), images: 2 }, { ...price, image: 0.04 });
+  expect(cost).toBe(0.23);
+  expect(usageOf({ ...told(0, 0), images: 2 }, price).cost).toBe(0);
+});

@@ -62,6 +62,12 @@ best = ["zai/glm-4.6", "local/qwen3-coder"] # tried in order, until the first by
 coder = { use = "local/qwen3-coder", context_window = 262_144 }
 priced = { use = "zai/glm-4.6", price_input = 0.6, price_cached = 0.11, price_output = 2.2 }
 
+[models.painter] # in chats it makes pictures
+use = "azure/gpt-image-1"
+type = "image-gen" # known by the name too
+price_image = 0.04
+options = { size = "1024x1024" }
+
 [agents.reviewer] # reviewer is a model name too
 model = "priced"
 instructions = "You review changes to this project. Read before you judge." # or instructions_file = "reviewer.md"
@@ -86,6 +92,16 @@ command = "npx"
 args = ["-y", "tickets-mcp"]
 env = { TICKETS_TOKEN = "env:TICKETS_TOKEN" }
 approval = "ask once"
+
+[chats] # what new chats have
+model = "priced" # or agent = "reviewer"
+tool_groups = ["time"]
+options = { temperature = 0.7, reasoning = { effort = "low" } }
+privacy = ["email", "key"] # masked before a model is told
+
+[skills.letters]
+file = "skills/letters.md"
+when = "A letter or an e-mail is to be written." # or always = true
 
 [store]
 keep_days = 30
@@ -173,7 +189,7 @@ const sections: readonly { title: string; section: string; text?: string }[] = [
   {
     title: "`[models]`",
     section: "models.*",
-    text: 'A name leads to `"upstream/model"`, to a list of them, or to a table with these settings. A price belongs to a name: what is asked for as `upstream/model` has none, and a list has one price for all.',
+    text: 'A name leads to `"upstream/model"`, to a list of them, or to a table with these settings. A price belongs to a name: what is asked for as `upstream/model` has none, and a list has one price for all; `price_image` stands alone only with a model that makes pictures. What is not said of a model is known by the name of the first one behind it.',
   },
   {
     title: "`[agents.NAME]`",
@@ -196,6 +212,16 @@ const sections: readonly { title: string; section: string; text?: string }[] = [
     title: "`[mcp.NAME]`",
     section: "mcp.*",
     text: "A server of tools that speaks MCP, with either a `command` or a `url`. Its name is that of a tool group.",
+  },
+  {
+    title: "`[chats]`",
+    section: "chats",
+    text: "What new chats have; every chat can say otherwise. `model`, `input`, `messages`, `instructions`, `tools`, `stream`, `background`, `store`, `include`, `conversation` and `previous_response_id` are no `options`, here, in `[models]` and in `[agents.NAME]`: the gateway sets them.",
+  },
+  {
+    title: "`[skills.NAME]`",
+    section: "skills.*",
+    text: "A text that chats can have, with either `when` or `always = true`. The name begins with a letter and has letters, digits, `-` and `_`.",
   },
   {
     title: "`[store]`",

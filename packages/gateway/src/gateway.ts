@@ -67,7 +67,7 @@ export interface Gateway {
 }
 
 const longestName = 300;
-/** How long a name that nobody knows yet waits for upstreams that have not told their models. */
+/** How long a list, or a name that nobody knows yet, waits for upstreams that have not told their models. */
 const firstAnswersMs = 1500;
 
 /** Puts the parts together and listens. */
@@ -119,6 +119,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     configFile,
     relay,
     targetsOf,
+    discovered: () => discovery.snapshot(),
+    async whenDiscovered() {
+      await discovery.ready(firstAnswersMs);
+      return discovery.snapshot();
+    },
     maxBodyBytes,
     builtInAgents: agents,
     log,
@@ -234,6 +239,7 @@ function withAgents(config: Config, agents: readonly Agent[]): Config {
       toolGroups: [],
       agents: agent.agents.map(({ name }) => name),
       limits: { ...usualLimits, ...agent.limits },
+      options: {},
     },
   ]);
   return { ...config, agents: new Map([...config.agents, ...listed]) };

@@ -57,8 +57,8 @@ export function logRequest(log: Log, line: RequestLine): void {
 
 /** One line for every time that a task asks its model. */
 export interface RoundLine {
-  /** The root task, where it is known. */
-  task: string | undefined;
+  /** The root task or the chat that it was for, where it is known. */
+  for: string | undefined;
   model: string | undefined;
   ms: number;
   left: boolean;
@@ -68,8 +68,9 @@ export interface RoundLine {
 }
 
 export function logRound(log: Log, line: RoundLine): void {
-  const { task, model, ms, record } = line;
-  const fields = { task, model, ...askedOf(record), ms: Math.round(ms), ...takenOf(line) };
+  const { for: whom, model, ms, record } = line;
+  const place = whom?.startsWith("chat_") === true ? { chat: whom } : { task: whom };
+  const fields = { ...place, model, ...askedOf(record), ms: Math.round(ms), ...takenOf(line) };
   log.info(fields, "model round");
 }
 

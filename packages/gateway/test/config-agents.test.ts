@@ -36,6 +36,7 @@ test("an agent needs a model and nothing else", () => {
     effort: undefined,
     contextWindow: undefined,
     approvalSeconds: undefined,
+    options: {},
   });
   expect(problemsIn(agent('effort = "high"'))).toEqual([
     'd.toml:1: agents.a.model: is missing; write model = "upstream/model", or a name of [models]',
@@ -223,13 +224,13 @@ describe("an agent's instructions", () => {
     ["EIO", "cannot be read (EIO)"],
   ])("in a file that fails with %s are refused, with the line", (code, what) => {
     expect(refusalOf(() => withFile(file("a.md"), failing(code))).problems).toEqual([
-      `d.toml:3: agents.a.instructions_file: ${what}`,
+      `d.toml:3: agents.a.instructions_file: /etc/dw/a.md ${what}`,
     ]);
   });
 
   test("in an empty file are refused", () => {
     expect(refusalOf(() => withFile(file("a.md"), () => "\uFEFF \n")).problems).toEqual([
-      "d.toml:3: agents.a.instructions_file: is an empty file; write a text into it, or leave it out",
+      "d.toml:3: agents.a.instructions_file: /etc/dw/a.md is an empty file; write a text into it, or leave it out",
     ]);
   });
 

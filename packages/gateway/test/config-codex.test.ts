@@ -260,6 +260,13 @@ config_file = "explorer.toml"
     expect(read(`tools = 1\nagents = []\n${codex}`).warnings).toEqual([]);
   });
 
+  test("has skills of Codex's own, too, which are passed over", () => {
+    const codexs = `${codex}[skills]\nbundled = { enabled = true }\n[[skills.config]]\npath = "x"\n`;
+    expect(read(codexs)).toMatchObject({ skills: new Map(), warnings: [] });
+    const ours = `${codexs}[skills.mine]\nfile = "mine.md"\nalways = true\n`;
+    expect([...read(ours).skills.keys()]).toEqual(["mine"]);
+  });
+
   test("still has ours checked, and a table that is nearly ours is a warning", () => {
     expect(problemsIn(`${codex}[server]\nprot = 1`)).toHaveLength(1);
     expect(read(`${codex}[upstream.a]\nspeaks = "chat"`).warnings).toEqual([

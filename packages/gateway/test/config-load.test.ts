@@ -206,7 +206,7 @@ describe("a configuration", () => {
     expect(refusalOf(() => load()).message).toMatch(/^deltawire\.toml:1: x: /);
     const elsewhere = write(join(folder, "other.toml"), "x = 1");
     expect(refusalOf(() => load({ config: elsewhere })).message).toBe(
-      `${elsewhere}:1: x: is no setting; known are server, clients, upstreams, models, agents, tools, mcp, store, model_providers`,
+      `${elsewhere}:1: x: is no setting; known are server, clients, upstreams, models, agents, tools, mcp, chats, skills, store, model_providers`,
     );
   });
 
@@ -222,7 +222,7 @@ path = "tasks.db"
 `;
     write(join(users, "deltawire.toml"), toml);
     expect(refusalOf(() => load()).message).toBe(
-      `${join(users, "deltawire.toml")}:3: agents.a.instructions_file: does not exist; give the path of a file, seen from the folder of the configuration`,
+      `${join(users, "deltawire.toml")}:3: agents.a.instructions_file: ${join(users, "a.md")} does not exist; give the path of a file, seen from the folder of the configuration`,
     );
     write(join(users, "a.md"), "# A\n");
     const { config } = load();
@@ -231,7 +231,7 @@ path = "tasks.db"
     expect(config.store.path).toBe(join(users, "tasks.db"));
     write(join(users, "deltawire.toml"), toml.replace("a.md", "."));
     expect(refusalOf(() => load()).message).toMatch(
-      /instructions_file: is a folder; give the path of a file$/,
+      /instructions_file: .* is a folder; give the path of a file$/,
     );
   });
 

@@ -22,6 +22,7 @@ describe("a server of tools", () => {
       tools: undefined,
       approval: undefined,
       results: undefined,
+      unmask: true,
       secrets: [],
     });
   });

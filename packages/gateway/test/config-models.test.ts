@@ -114,6 +114,17 @@ describe("a price", () => {
     expect(priceOf('a = "zai/x"')).toBeUndefined();
   });
 
+  test("of a picture stands beside those of tokens, or alone with a model that makes pictures", () => {
+    expect(
+      priceOf('a = { use = "zai/x", price_input = 1, price_output = 2, price_image = 0.04 }'),
+    ).toEqual({ input: 1, output: 2, image: 0.04 });
+    const alone = { input: 0, output: 0, image: 0.04 };
+    expect(priceOf('a = { use = "zai/dall-e-3", price_image = 0.04 }')).toEqual(alone);
+    expect(priceOf('a = { use = "zai/x", type = "image-edit", price_image = 0.04 }')).toEqual(
+      alone,
+    );
+  });
+
   test.each([
     ["price_input = 1", ["price_output: is missing; a price needs price_input and price_output"]],
     ["price_output = 1", ["price_input: is missing; a price needs price_input and price_output"]],
@@ -126,10 +137,55 @@ describe("a price", () => {
     ],
     ["price_input = -1, price_output = 1", ["price_input: is -1; write a number at least 0"]],
     ['price_input = 1, price_output = "2"', ["price_output: is a text; write a number"]],
+    [
+      "price_image = 1",
+      [
+        "price_input: is missing; a price needs price_input and price_output",
+        "price_output: is missing; a price needs price_input and price_output",
+      ],
+    ],
+    [
+      'type = "image-gen", price_image = 1, price_input = 1',
+      ["price_output: is missing; a price needs price_input and price_output"],
+    ],
     ["price = 1", ["price: is no setting; did you mean price_input?"]],
   ])("of %s is refused", (prices, expected) => {
     expect(problemsIn(entry(`a = { use = "zai/x", ${prices} }`))).toEqual(
       expected.map((what) => `d.toml:2: models.a.${what}`),
     );
+  });
+});
+
+describe("what a model can do", () => {
+  const aliasIn = (settings: string) =>
+    read(entry(`a = { use = "zai/x"${settings} }`)).models.get("a");
+
+  test("is as the file says, and not known where it says nothing", () => {
+    expect(
+      aliasIn(', type = "audio-stt", takes = ["audio", "audio"], tools = false'),
+    ).toMatchObject({ type: "audio-stt", takes: ["audio"], tools: false });
+    expect(aliasIn(", takes = []")).toMatchObject({ takes: [] });
+    const unsaid = { type: undefined, takes: undefined, tools: undefined, options: {} };
+    expect(aliasIn("")).toMatchObject(unsaid);
+    expect(read(entry('a = "zai/dall-e-3"')).models.get("a")).toMatchObject(unsaid);
+  });
+
+  test.each([
+    [
+      'type = "image"',
+      'type: is none of its words; write one of "chat", "image-gen", "image-edit", "audio-stt", "audio-tts"; did you mean image-gen?',
+    ],
+    [
+      'takes = ["pdf", "video"]',
+      'takes[1]: is none of its words; write one of "image", "audio", "pdf"',
+    ],
+    ['takes = "pdf"', 'takes: is a text; write a list of words: ["…"]'],
+    ['tools = "no"', "tools: is a text; write true or false"],
+    ["price_image = -1", "price_image: is -1; write a number at least 0"],
+    ['options = "x"', "options: is a text; write a table: { name = … }"],
+  ])("is not %s", (setting, what) => {
+    expect(problemsIn(entry(`a = { use = "zai/x", ${setting} }`))).toEqual([
+      `d.toml:2: models.a.${what}`,
+    ]);
   });
 });

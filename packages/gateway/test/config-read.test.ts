@@ -5,9 +5,11 @@ import { describe, expect, test } from "vitest";
 import { ConfigError } from "../src/config/problems.ts";
 import { readConfig } from "../src/config/read.ts";
 import { settings } from "../src/config/settings.ts";
+import { aliasOf } from "./models-config.ts";
 import { problemsIn, read, refusalOf, zai } from "./reading-config.ts";
 
 const unsaid = { approval: undefined, results: undefined };
+const plain = aliasOf({});
 
 test("an empty file is the demo on loopback, with every default", () => {
   expect(read("")).toEqual({
@@ -28,11 +30,27 @@ test("an empty file is the demo on loopback, with every default", () => {
     tools: {
       files: undefined,
       shell: undefined,
-      web: { maxBytes: 1024 * 1024, timeoutMs: 30_000, ...unsaid },
-      time: unsaid,
+      web: { maxBytes: 1024 * 1024, timeoutMs: 30_000, ...unsaid, unmask: true },
+      time: { ...unsaid, unmask: true },
       agents: unsaid,
     },
     mcp: new Map(),
+    chats: {
+      model: undefined,
+      agent: undefined,
+      instructions: "",
+      toolGroups: [],
+      turns: 20,
+      rounds: 10,
+      titles: true,
+      titleModel: undefined,
+      options: {},
+      privacy: [],
+      timeZone: undefined,
+      exactTime: false,
+      deletedDays: 30,
+    },
+    skills: new Map(),
     store: { enabled: true, path: undefined, keepDays: 90, maxMb: 4096 },
     warnings: [],
   });
@@ -85,6 +103,11 @@ use = "zai/glm-4.5"
 price_input = 0.6
 price_cached = 0
 price_output = 2
+price_image = 0.04
+type = "chat"
+takes = ["image", "pdf", "image"]
+tools = false
+options = { temperature = 0.5, reasoning.effort = "high", stop = ["a", "b"] }
 
 [agents.worker]
 model = "priced"
@@ -102,6 +125,7 @@ reasoning = "raw"
 effort = "high"
 context_window = 64_000
 approval_seconds = 3600
+options.top_p = 0.9
 
 [agents.helper]
 model = "zai/glm-4.6"
@@ -112,6 +136,7 @@ folder = "work"
 read_only = true
 approval = "auto"
 results = "on error"
+unmask = false
 
 [tools.shell]
 folder = "~/shell"
@@ -120,15 +145,18 @@ timeout_seconds = 1.5
 env = ["CI", "LANG"]
 approval = "ask always"
 results = "never"
+unmask = false
 
 [tools.web]
 max_kb = 2
 timeout_seconds = 3
 approval = "ask always"
 results = "always"
+unmask = false
 
 [tools.time]
 approval = "auto"
+unmask = false
 
 [tools.agents]
 results = "always"
@@ -142,10 +170,36 @@ timeout_seconds = 5
 tools = ["find", "find"]
 approval = "ask once"
 results = "never"
+unmask = false
 
 [mcp.docs]
 url = "https://docs.example.org/mcp?v=2"
 headers = { Authorization = "env:DOCS" }
+
+[chats]
+agent = "worker"
+instructions = "Be kind."
+tool_groups = ["time", "time", "docs"]
+turns = 0
+rounds = 25
+titles = false
+title_model = "glm"
+privacy = ["email", "key", "email"]
+time_zone = "Asia/Tokyo"
+exact_time = true
+deleted_days = 7
+
+[chats.options]
+temperature = 1
+
+[skills.letters]
+file = "skills/letters.md"
+when = "A letter is to be written."
+description = "How we write letters."
+
+[skills.house]
+file = "skills/house.md"
+always = true
 
 [store]
 enabled = false
@@ -160,7 +214,11 @@ max_mb = 1
     TICKETS: "tickets-token",
     DOCS: "Bearer docs-token",
   };
-  const files = new Map([["/etc/dw/prompts/helper.md", "\uFEFF# Helper\nHelp.\n"]]);
+  const files = new Map([
+    ["/etc/dw/prompts/helper.md", "\uFEFF# Helper\nHelp.\n"],
+    ["/etc/dw/skills/letters.md", "\uFEFF# Letters\n"],
+    ["/etc/dw/skills/house.md", "# House\n"],
+  ]);
   const beside = {
     folder: "/etc/dw",
     home: "/u/me",
@@ -216,28 +274,26 @@ max_mb = 1
       [
         "glm",
         {
+          ...plain,
           targets: [{ upstream: "zai", model: "glm-4.6" }],
-          contextWindow: undefined,
-          price: undefined,
         },
       ],
       [
         "best",
         {
+          ...plain,
           targets: [
             { upstream: "zai", model: "glm-4.6" },
             { upstream: "demo", model: "clean" },
           ],
-          contextWindow: undefined,
-          price: undefined,
         },
       ],
       [
         "long",
         {
+          ...plain,
           targets: [{ upstream: "zai", model: "vendor/glm" }],
           contextWindow: 200_000,
-          price: undefined,
         },
       ],
       [
@@ -245,7 +301,11 @@ max_mb = 1
         {
           targets: [{ upstream: "zai", model: "glm-4.5" }],
           contextWindow: undefined,
-          price: { input: 0.6, cached: 0, output: 2 },
+          price: { input: 0.6, cached: 0, output: 2, image: 0.04 },
+          type: "chat",
+          takes: ["image", "pdf"],
+          tools: false,
+          options: { temperature: 0.5, reasoning: { effort: "high" }, stop: ["a", "b"] },
         },
       ],
     ]),
@@ -265,6 +325,7 @@ max_mb = 1
           effort: "high",
           contextWindow: 64_000,
           approvalSeconds: 3600,
+          options: { top_p: 0.9 },
         },
       ],
       [
@@ -282,11 +343,18 @@ max_mb = 1
           effort: undefined,
           contextWindow: undefined,
           approvalSeconds: undefined,
+          options: {},
         },
       ],
     ]),
     tools: {
-      files: { folder: "/etc/dw/work", readOnly: true, approval: "auto", results: "on error" },
+      files: {
+        folder: "/etc/dw/work",
+        readOnly: true,
+        approval: "auto",
+        results: "on error",
+        unmask: false,
+      },
       shell: {
         folder: "/u/me/shell",
         allow: ["git status"],
@@ -294,9 +362,16 @@ max_mb = 1
         env: ["CI", "LANG"],
         approval: "ask always",
         results: "never",
+        unmask: false,
       },
-      web: { maxBytes: 2048, timeoutMs: 3000, approval: "ask always", results: "always" },
-      time: { approval: "auto", results: undefined },
+      web: {
+        maxBytes: 2048,
+        timeoutMs: 3000,
+        approval: "ask always",
+        results: "always",
+        unmask: false,
+      },
+      time: { approval: "auto", results: undefined, unmask: false },
       agents: { approval: undefined, results: "always" },
     },
     mcp: new Map([
@@ -315,6 +390,7 @@ max_mb = 1
           tools: ["find"],
           approval: "ask once",
           results: "never",
+          unmask: false,
           secrets: ["tickets-token"],
         },
       ],
@@ -330,9 +406,38 @@ max_mb = 1
           timeoutMs: 60_000,
           tools: undefined,
           ...unsaid,
+          unmask: true,
           secrets: ["Bearer docs-token"],
         },
       ],
+    ]),
+    chats: {
+      model: undefined,
+      agent: "worker",
+      instructions: "Be kind.",
+      toolGroups: ["time", "docs"],
+      turns: 0,
+      rounds: 25,
+      titles: false,
+      titleModel: "glm",
+      options: { temperature: 1 },
+      privacy: ["email", "key"],
+      timeZone: "Asia/Tokyo",
+      exactTime: true,
+      deletedDays: 7,
+    },
+    skills: new Map([
+      [
+        "letters",
+        {
+          name: "letters",
+          text: "# Letters\n",
+          when: "A letter is to be written.",
+          always: false,
+          description: "How we write letters.",
+        },
+      ],
+      ["house", { name: "house", text: "# House\n", always: true, description: "" }],
     ]),
     store: { enabled: false, path: "/etc/dw/tasks.db", keepDays: undefined, maxMb: 1 },
     warnings: [
@@ -378,7 +483,7 @@ describe("a problem", () => {
     ["[sevrer]", "d.toml:1: sevrer: is no setting; did you mean server?"],
     [
       "[colours]",
-      "d.toml:1: colours: is no setting; known are server, clients, upstreams, models, agents, tools, mcp, store, model_providers",
+      "d.toml:1: colours: is no setting; known are server, clients, upstreams, models, agents, tools, mcp, chats, skills, store, model_providers",
     ],
     [
       "[server]\nbase_url = 1",

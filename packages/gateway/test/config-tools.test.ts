@@ -15,6 +15,7 @@ describe("the files group", () => {
       readOnly: false,
       approval: undefined,
       results: undefined,
+      unmask: true,
     });
     expect(toolsIn('[tools.files]\nfolder = "~"').files?.folder).toBe("/u/me");
     expect(read('[tools.files]\nfolder = "notes"').tools.files?.folder).toBe("notes");
@@ -37,6 +38,7 @@ describe("the shell group", () => {
       env: [],
       approval: undefined,
       results: undefined,
+      unmask: true,
     });
     expect(toolsIn(`${files}[tools.shell]\nfolder = "x"`).shell?.folder).toBe("/etc/dw/x");
     expect(toolsIn('[tools.shell]\nallow = ["ls"]').shell).toBeUndefined();
@@ -79,6 +81,26 @@ describe("every tool group", () => {
     expect(named[name]).toMatchObject({ approval: "ask always", results: "on error" });
   });
 
+  const ofTools = sections.filter((section) => !section.startsWith("tools.agents"));
+  test.each(ofTools)(
+    "[%s may be kept from private values, and is not unless it says so",
+    (section) => {
+      const name = /\.(\w+)\]/.exec(section)?.[1] ?? "";
+      const named = (more: string): unknown => {
+        const { tools, mcp } = read(`[${section}\n${more}`);
+        return new Map<string, unknown>([...Object.entries(tools), ...mcp]).get(name);
+      };
+      expect(named("")).toMatchObject({ unmask: true });
+      expect(named("unmask = false")).toMatchObject({ unmask: false });
+    },
+  );
+
+  test("but that of agents: whom they ask are models, which are told no private values anyway", () => {
+    expect(problemsIn("[tools.agents]\nunmask = false")).toEqual([
+      expect.stringContaining("tools.agents.unmask: is no setting"),
+    ]);
+  });
+
   test.each(sections)("[%s refuses other words", (section) => {
     const words = section.startsWith("tools.shell") ? "" : '"auto", "ask once", ';
     const found = problemsIn(`[${section}\napproval = "ask alway"\nresults = "on eror"`);
@@ -101,7 +123,10 @@ test.each([
   ["tools = 1", "tools: is a whole number; write a table: [tools]"],
   ["tools.web = true", "tools.web: is true; write a table: [tools.web]"],
   ["tools.web.max_kb = 0", "tools.web.max_kb: is 0; write a number from 1 to 102400"],
-  ["tools.time.zone = 1", "tools.time.zone: is no setting; known here are approval, results"],
+  [
+    "tools.time.zone = 1",
+    "tools.time.zone: is no setting; known here are approval, results, unmask",
+  ],
 ])("%s is refused", (toml, what) => {
   expect(problemsIn(toml)).toEqual([`d.toml:1: ${what}`]);
 });

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { connect } from "node:net";
-import { inflateSync } from "node:zlib";
+import { crc32, inflateSync } from "node:zlib";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { JsonObject } from "@deltawire/wire";
@@ -324,8 +324,14 @@ describe("everything else", () => {
         places.slice(1).forEach((end, at) => upload.push(body.subarray(places[at], end)));
         expect([...upload.fields]).toEqual([["model", "clean"]]);
         expect(upload.files).toEqual([
-          { field: "empty", filename: "e", size: 0 },
-          { field: "file", filename: "f", size: 10 },
+          { field: "empty", filename: "e", size: 0, checksum: 0, beginning: Buffer.alloc(0) },
+          {
+            field: "file",
+            filename: "f",
+            size: 10,
+            checksum: crc32("12\r\n--3456"),
+            beginning: Buffer.from("12\r\n--3456"),
+          },
         ]);
       }),
     );

@@ -2,8 +2,16 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
+export interface McpOverHttp {
+  url: string;
+  /** What its tool was called with. */
+  got: object[];
+  close(): Promise<void>;
+}
+
 /** A server of one tool, `look`, that answers with what it was asked. */
-export async function mcpOverHttp(port = 0): Promise<{ url: string; close(): Promise<void> }> {
+export async function mcpOverHttp(port = 0): Promise<McpOverHttp> {
+  const got: object[] = [];
   const server = createServer((request, response) => {
     if (request.method !== "POST") response.writeHead(405).end();
     let text = "";
@@ -11,6 +19,7 @@ export async function mcpOverHttp(port = 0): Promise<{ url: string; close(): Pro
     request.on("end", () => {
       if (text === "") return;
       const { id, method, params } = JSON.parse(text) as Asked;
+      if (method === "tools/call") got.push(params?.arguments ?? {});
       const result = answerTo(method, params);
       response.writeHead(id === undefined ? 202 : 200, { "content-type": "application/json" });
       response.end(id === undefined ? "" : JSON.stringify({ jsonrpc: "2.0", id, result }));
@@ -20,6 +29,7 @@ export async function mcpOverHttp(port = 0): Promise<{ url: string; close(): Pro
   await once(server, "listening");
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
+    got,
     async close() {
       server.closeAllConnections();
       server.close();

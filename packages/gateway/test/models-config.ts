@@ -1,5 +1,5 @@
 import { genericProfile } from "@deltawire/wire";
-import type { Config, ModelTarget, UpstreamConfig } from "../src/config/config.ts";
+import type { Config, ModelAlias, ModelTarget, UpstreamConfig } from "../src/config/config.ts";
 
 /** Upstreams by name, each with its configured models or undefined, and aliases as a configuration file has them. */
 export function configOf(
@@ -16,18 +16,33 @@ export function configOf(
     models: new Map(
       Object.entries(aliases).map(([name, targets]) => [
         name,
-        {
+        aliasOf({
           targets: [targets].flat().map(targetOf),
           contextWindow: contextWindows[name],
-          price: undefined,
-        },
+        }),
       ]),
     ),
     agents: new Map(),
     tools: {} as Config["tools"],
     mcp: new Map(),
+    chats: {} as Config["chats"],
+    skills: new Map(),
     store: {} as Config["store"],
     warnings: [],
+  };
+}
+
+/** A name of `[models]` that says nothing but this of itself. */
+export function aliasOf(said: Partial<ModelAlias>): ModelAlias {
+  return {
+    targets: [],
+    contextWindow: undefined,
+    price: undefined,
+    type: undefined,
+    takes: undefined,
+    tools: undefined,
+    options: {},
+    ...said,
   };
 }
 

@@ -1,5 +1,11 @@
 import { expect, test } from "vitest";
-import { knownModel, looksLikeChatModel } from "../src/models/known-models.ts";
+import {
+  callsTools,
+  knownModel,
+  knownTakes,
+  knownType,
+  looksLikeChatModel,
+} from "../src/models/known-models.ts";
 
 test.each([
   ["glm-4.6", 200_000, false],
@@ -91,4 +97,69 @@ test("what does not chat is told by its name", () => {
     "llama3.1:8b",
   ];
   expect(chat.filter((id) => !looksLikeChatModel(id))).toEqual([]);
+});
+
+test.each([
+  ["gpt-image-1", "image-gen"],
+  ["openai/gpt-image-1-mini", "image-gen"],
+  ["chatgpt-image-latest", "image-gen"],
+  ["dall-e-3", "image-gen"],
+  ["imagen-4.0-generate-001", "image-gen"],
+  ["grok-imagine-image-quality", "image-gen"],
+  ["black-forest-labs/FLUX.1-schnell", "image-gen"],
+  ["qwen-image", "image-gen"],
+  ["qwen-image-edit", "image-edit"],
+  ["flux_1-kontext-dev", "image-edit"],
+  ["whisper-1", "audio-stt"],
+  ["whisper-large-v3-turbo", "audio-stt"],
+  ["gpt-4o-mini-transcribe", "audio-stt"],
+  ["gpt-4o-transcribe-diarize", "audio-stt"],
+  ["qwen3-asr-flash", "audio-stt"],
+  ["tts-1-hd", "audio-tts"],
+  ["gpt-4o-mini-tts", "audio-tts"],
+  ["playai-tts-arabic", "audio-tts"],
+  ["orpheus-v1-english", "audio-tts"],
+  ["gpt-5.5", "chat"],
+  ["gpt-5-image", "chat"],
+  ["gpt-4o-audio-preview", "chat"],
+  ["gemini-3.1-flash-image", "chat"],
+  ["text-embedding-3-small", "chat"],
+  ["somebody/some-model", "chat"],
+])("%s is of the type %s", (id, type) => {
+  expect(knownType(id)).toBe(type);
+  expect(looksLikeChatModel(id) && type !== "chat").toBe(false);
+});
+
+test.each([
+  ["gpt-5.5", ["image", "pdf"]],
+  ["gpt-4.1-mini", ["image", "pdf"]],
+  ["gpt-4o", ["image", "pdf"]],
+  ["o3", ["image", "pdf"]],
+  ["claude-opus-4-6", ["image", "pdf"]],
+  ["gemini-3-pro-preview", ["image", "audio", "pdf"]],
+  ["grok-4.3", ["image", "pdf"]],
+  ["grok-4", ["image"]],
+  ["qwen3-omni-flash", ["image", "audio"]],
+  ["qwen3.5-35b-a3b", ["image", "audio"]],
+  ["qwen3.6-plus", ["image"]],
+  ["mimo-v2.5", ["image", "audio"]],
+  ["mimo-v2.5-pro", []],
+  ["gpt-oss-120b", []],
+  ["glm-4.6", []],
+  ["o3-mini", []],
+])("%s takes %j beside text", (id, takes) => {
+  expect(knownTakes(id, "chat")).toEqual(takes);
+});
+
+test("what makes no answers takes what its work is about", () => {
+  expect(knownTakes("x", "image-edit")).toEqual(["image"]);
+  expect(knownTakes("x", "audio-stt")).toEqual(["audio"]);
+  expect(knownTakes("gpt-5.5", "audio-tts")).toEqual([]);
+  expect(knownTakes("dall-e-3", "image-gen")).toEqual([]);
+  expect(knownTakes("gpt-image-1", "image-gen")).toEqual(["image"]);
+});
+
+test("a few models that chat call no tools", () => {
+  const all = ["gpt-5-chat-latest", "sonar-pro", "qwen-mt-plus", "gpt-5", "gpt-5.1-chat", "x"];
+  expect(all.filter((id) => !callsTools(id))).toEqual(all.slice(0, 3));
 });

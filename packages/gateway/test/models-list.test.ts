@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { codexEntry } from "../src/models/codex-entry.ts";
 import { modelList } from "../src/models/list.ts";
 import { resolveModel } from "../src/models/resolve.ts";
-import { configOf } from "./models-config.ts";
+import { aliasOf, configOf } from "./models-config.ts";
 import { read } from "./reading-config.ts";
 
 const config = configOf(
@@ -279,3 +279,28 @@ function isBoolean(value: unknown): boolean {
 function oneOf(...words: string[]): (value: unknown) => boolean {
   return (value) => words.includes(value as string);
 }
+
+test("Codex is offered nothing that makes pictures or speech, whoever says so", () => {
+  const target = (model: string) => [{ upstream: "demo", model }];
+  const media = configOf({ demo: undefined, zai: ["gpt-image-1", "painter"] });
+  const models = new Map([
+    ["by-name", aliasOf({ targets: target("whisper-1") })],
+    ["by-word", aliasOf({ targets: target("clean"), type: "image-gen" })],
+    ["chats", aliasOf({ targets: target("tts-1"), type: "chat" })],
+  ]);
+  const told = new Map([["demo", ["clean", "retoucher", "speaker"].map((id) => ({ id }))]]);
+  const { data, models: forCodex } = modelList({
+    config: { ...media, models },
+    discovered: told,
+  });
+  expect(data.map(({ id }) => id)).toEqual(
+    expect.arrayContaining(["by-name", "by-word", "demo/retoucher", "speaker", "gpt-image-1"]),
+  );
+  expect(forCodex.map(({ slug }) => slug)).toEqual([
+    "chats",
+    "demo/clean",
+    "clean",
+    "zai/painter",
+    "painter",
+  ]);
+});

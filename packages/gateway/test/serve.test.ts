@@ -71,7 +71,9 @@ describe("serve, as a process,", () => {
     gateway.child.kill("SIGTERM");
     expect(await gateway.ended).toBe(0);
     expect(gateway.stdout()).toMatch(/^  agents {5}reviewer, helper$/m);
-    expect(gateway.stdout()).toMatch(/^  tasks {6}http:.*\/api\/tasks, kept in .*deltawire\.db$/m);
+    expect(gateway.stdout()).toMatch(/^  tasks {6}http:.*\/api\/tasks$/m);
+    expect(gateway.stdout()).toMatch(/^  chats {6}http:.*\/api\/chats$/m);
+    expect(gateway.stdout()).toMatch(/^  kept {7}in .*deltawire\.db$/m);
     const owned = list.data.filter(({ owned_by: owner }) => owner === "deltawire-agent");
     expect(owned.map(({ id }) => id)).toEqual(["reviewer", "helper"]);
   });

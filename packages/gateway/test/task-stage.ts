@@ -108,14 +108,14 @@ export async function stageOf<Tasks extends TaskRuntime>(
   };
 }
 
-export interface Frame {
+export interface Frame<Event = TaskEvent | StreamEvent> {
   id: string | undefined;
-  event: TaskEvent | StreamEvent;
+  event: Event;
 }
 
 /** A client's side of a stream, frame by frame. */
-export class Stream {
-  readonly frames: Frame[] = [];
+export class Stream<Event extends { type: string } = TaskEvent | StreamEvent> {
+  readonly frames: Frame<Event>[] = [];
   status = 0;
   headers: IncomingMessage["headers"] = {};
   ended = false;
@@ -195,8 +195,7 @@ export class Stream {
   #read(bytes: Buffer): void {
     const events: SseEvent[] = [];
     this.#decoder.push(bytes, events);
-    for (const { data, id } of events)
-      this.frames.push({ id, event: JSON.parse(data) as TaskEvent | StreamEvent });
+    for (const { data, id } of events) this.frames.push({ id, event: JSON.parse(data) as Event });
     this.#wake();
   }
 

@@ -28,6 +28,8 @@ export type StoreOptions = (
   keepDays?: number;
   /** How much is kept, in megabytes; without a limit unless it is set. */
   maxMb?: number;
+  /** How long a deleted chat, and what was deleted within one, can be restored; 30 unless it is set. */
+  deletedDays?: number;
   /** How long to wait for another process to let go of the file. */
   timeoutMs?: number;
   now?: () => number;
@@ -36,6 +38,7 @@ export type StoreOptions = (
 };
 
 const defaultTimeoutMs = 1000;
+const defaultDeletedDays = 30;
 
 export async function openStore(options: StoreOptions): Promise<Store> {
   const path = "path" in options ? options.path : join(options.folder, "deltawire.db");
@@ -91,6 +94,7 @@ function store(
     readOnlyBecause: undefined,
     keepDays: options.keepDays,
     maxMb: options.maxMb,
+    deletedDays: options.deletedDays ?? defaultDeletedDays,
     now: options.now ?? Date.now,
     warn: options.onWarning ?? (() => {}),
     onClosed: () => {},

@@ -1,8 +1,11 @@
 import type { BlobFiles } from "./blob-files.ts";
+import { finishRemovals, forgetOldRemoval, cleanIndex } from "./chats/remove-chat.ts";
+import { startRemoval } from "./chats/remove-chat.ts";
 import { blobPlace, bytesAwaited, bytesInFiles, deleteBlobsOf } from "./sql/blobs.ts";
 import { deleteUnusedBlobs, type RemovedBlob } from "./sql/blobs.ts";
 import type { Connection } from "./sql/connection.ts";
 import { shrink, usedBytes } from "./sql/dialect.ts";
+import { firstDeletedChat, forgetRemovals } from "./sql/removed-chats.ts";
 import {
   deleteGrantsBefore,
   deleteKeysBefore,
@@ -23,6 +26,8 @@ export interface Retention {
   keepDays: number | undefined;
   /** Undefined: as much as there is room for. */
   maxMb: number | undefined;
+  /** What is deleted can be restored for so long, and the feed tells of what was removed. */
+  deletedDays: number;
 }
 
 export interface Pruned {
@@ -35,13 +40,14 @@ export interface Pruned {
 
 export async function prune(
   store: Pruned,
-  { keepDays, maxMb }: Retention,
+  { keepDays, maxMb, deletedDays }: Retention,
   now: number,
 ): Promise<{ tasks: number; blobs: number }> {
   const blobs = new BlobRemoval(store.files, now - blobGraceMs);
   let tasks = 0;
   await store.write((db) => deleteKeysBefore(db, now - dayMs));
   await finishRemoval(store); // what an earlier process began
+  await removeDeletedChats(store, now - deletedDays * dayMs, now);
   await removeUnusedBlobs(store, blobs);
   if (keepDays !== undefined) {
     const oldest = now - keepDays * dayMs;
@@ -57,6 +63,18 @@ export async function prune(
   await store.files?.sweep((hash) => blobPlace(store.db, hash) !== undefined, blobs.putBefore);
   while (await store.write((db) => shrink(db, slice.pages)));
   return { tasks, blobs: blobs.count };
+}
+
+async function removeDeletedChats({ write }: Pruned, before: number, now: number): Promise<void> {
+  const removeFirst = (db: Connection): boolean => {
+    const chatId = firstDeletedChat(db, before);
+    return chatId !== undefined && startRemoval(db, chatId, now) !== undefined;
+  };
+  while (await write(removeFirst));
+  await finishRemovals(write);
+  while (await write((db) => forgetOldRemoval(db, before)));
+  await write((db) => forgetRemovals(db, before));
+  await cleanIndex(write);
 }
 
 export function storedBytes(db: Connection): number {
@@ -117,6 +135,6 @@ async function removeUnusedBlobs({ write }: Pruned, blobs: BlobRemoval): Promise
 function warnOfSize({ db, warn }: Pruned, maxMb: number): void {
   warn(
     `the store holds ${Math.ceil(storedBytes(db) / megabyte)} MB, more than max_mb = ${maxMb}, and all of it ` +
-      "belongs to tasks that have not ended: end some, or allow more",
+      "belongs to chats and to tasks that have not ended: end or remove some, or allow more",
   );
 }

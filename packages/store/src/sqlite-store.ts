@@ -14,6 +14,7 @@ import { eventsAfter, newestSnapshot, upsertSnapshot } from "./sql/events.ts";
 import { grantsOf, insertGrant, keepKey } from "./sql/sessions.ts";
 import { listTasks, rootOfApproval, rootOfTask, rootTask, unfinishedTasks } from "./sql/tasks.ts";
 import type { TaskFilter } from "./sql/tasks.ts";
+import { SqliteChats } from "./sqlite-chats.ts";
 import type { Store, TaskHead, TaskSummary } from "./store.ts";
 
 export interface SqliteStoreOptions extends Retention {
@@ -40,13 +41,14 @@ const largestBlobInDatabase = 64 * 1024;
  * Its methods are async, as those of a store behind a network will be. SQLite itself answers in place: a batch of a
  * hundred events takes less time than a message to another thread and back.
  */
-export class SqliteStore implements Store {
+export class SqliteStore extends SqliteChats implements Store {
   readonly readOnly: boolean;
   readonly #options: SqliteStoreOptions;
   readonly #queue: CommitQueue;
   #isClosed = false;
 
   constructor(options: SqliteStoreOptions) {
+    super(options.now);
     this.#options = options;
     this.#queue = new CommitQueue(options.db);
     this.readOnly = options.readOnlyBecause !== undefined;
@@ -62,55 +64,55 @@ export class SqliteStore implements Store {
     const rows = replaced.map(rowOf);
     if (batch === undefined && rows.length === 0) return;
     const now = this.#options.now();
-    await this.#write((db) => {
+    await this.change((db) => {
       if (batch !== undefined) appendBatch(db, batch, now);
       replaceRows(db, rootTaskId, rows);
     }, durable);
   }
 
   async read(rootTaskId: string, after: number, limit: number): Promise<LogRow[]> {
-    return this.#read((db) => eventsAfter(db, rootTaskId, after, limit));
+    return this.ask((db) => eventsAfter(db, rootTaskId, after, limit));
   }
 
   async head(rootTaskId: string): Promise<TaskHead | undefined> {
-    const task = this.#read((db) => rootTask(db, rootTaskId));
+    const task = this.ask((db) => rootTask(db, rootTaskId));
     return task && { head: task.head, oldest: task.oldest, status: task.status };
   }
 
   async unfinished(): Promise<string[]> {
-    return this.#read(unfinishedTasks);
+    return this.ask(unfinishedTasks);
   }
 
   async rootOf(taskId: string): Promise<string | undefined> {
-    return this.#read((db) => rootOfTask(db, taskId));
+    return this.ask((db) => rootOfTask(db, taskId));
   }
 
   async rootOfApproval(approvalId: string): Promise<string | undefined> {
-    return this.#read((db) => rootOfApproval(db, approvalId));
+    return this.ask((db) => rootOfApproval(db, approvalId));
   }
 
   async listTasks(filter: TaskFilter): Promise<TaskSummary[]> {
-    return this.#read((db) => listTasks(db, filter));
+    return this.ask((db) => listTasks(db, filter));
   }
 
   async grants(sessionId: string): Promise<Grant[]> {
-    return this.#read((db) => grantsOf(db, sessionId));
+    return this.ask((db) => grantsOf(db, sessionId));
   }
 
   async addGrant(sessionId: string, grant: Grant): Promise<void> {
     const { now } = this.#options;
-    await this.#write((db) => insertGrant(db, sessionId, grant, now()), true);
+    await this.change((db) => insertGrant(db, sessionId, grant, now()), true);
   }
 
   async saveSnapshot(rootTaskId: string, asOf: number, json: string): Promise<void> {
-    await this.#write((db) => {
+    await this.change((db) => {
       const task = rootTask(db, rootTaskId);
       if (task !== undefined) upsertSnapshot(db, task.number, asOf, json);
     }, false);
   }
 
   async snapshot(rootTaskId: string): Promise<{ as_of: number; json: string } | undefined> {
-    return this.#read((db) => newestSnapshot(db, rootTaskId));
+    return this.ask((db) => newestSnapshot(db, rootTaskId));
   }
 
   async keyed(
@@ -120,7 +122,7 @@ export class SqliteStore implements Store {
   ): Promise<{ rootTaskId: string; bodyHash: string }> {
     const now = this.#options.now();
     const times = { now, expired: now - dayMs };
-    return this.#write((db) => keepKey(db, idempotencyKey, { bodyHash, rootTaskId }, times), true);
+    return this.change((db) => keepKey(db, idempotencyKey, { bodyHash, rootTaskId }, times), true);
   }
 
   async put(given: Uint8Array, mediaType: string): Promise<string> {
@@ -129,7 +131,7 @@ export class SqliteStore implements Store {
     const hash = createHash("sha256").update(bytes).digest("hex");
     const size = bytes.byteLength;
     // Touched before it is looked for: from then on retention leaves it alone.
-    const kept = await this.#write((db) => touchBlob(db, hash, now()), false);
+    const kept = await this.change((db) => touchBlob(db, hash, now()), false);
     if (kept?.in_file === 0) return hash;
     const isFile = kept !== undefined || size > largestBlobInDatabase;
     if (files !== undefined && isFile) {
@@ -137,7 +139,7 @@ export class SqliteStore implements Store {
       await this.#saying(files.write(hash, bytes));
     }
     const inRow = files === undefined || !isFile ? bytes : null;
-    await this.#write(
+    await this.change(
       (db) => upsertBlob(db, { hash, mediaType, size, bytes: inRow, now: now() }),
       true,
     );
@@ -146,7 +148,7 @@ export class SqliteStore implements Store {
 
   async get(hash: string): Promise<{ bytes: Uint8Array; mediaType: string } | undefined> {
     const { files, path, warn } = this.#options;
-    const row = this.#read((db) => blobOf(db, hash));
+    const row = this.ask((db) => blobOf(db, hash));
     if (row === undefined) return undefined;
     const mediaType = row.media_type;
     if (row.in_file === 0) return { bytes: row.bytes ?? new Uint8Array(), mediaType };
@@ -158,12 +160,12 @@ export class SqliteStore implements Store {
 
   async prune(now: number): Promise<{ tasks: number; blobs: number }> {
     const { db, files, warn } = this.#options;
-    const write = <Result>(work: (db: Connection) => Result) => this.#write(work, false);
+    const write = <Result>(work: (db: Connection) => Result) => this.change(work, false);
     return this.#saying(prune({ db, write, files, warn }, this.#options, now));
   }
 
   async size(): Promise<number> {
-    return this.#read(storedBytes);
+    return this.ask(storedBytes);
   }
 
   async close(): Promise<void> {
@@ -182,7 +184,7 @@ export class SqliteStore implements Store {
     }
   }
 
-  #read<Result>(query: (db: Connection) => Result): Result {
+  protected ask<Result>(query: (db: Connection) => Result): Result {
     this.#refuseIfClosed();
     try {
       return query(this.#options.db);
@@ -191,7 +193,10 @@ export class SqliteStore implements Store {
     }
   }
 
-  async #write<Result>(work: (db: Connection) => Result, durable: boolean): Promise<Result> {
+  protected async change<Result>(
+    work: (db: Connection) => Result,
+    durable: boolean,
+  ): Promise<Result> {
     this.#refuseIfClosed();
     const { path, readOnlyBecause } = this.#options;
     if (readOnlyBecause !== undefined)

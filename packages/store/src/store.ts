@@ -1,4 +1,5 @@
 import type { BlobStore, TaskLog, TaskStatus } from "@deltawire/tasks";
+import type { ChatStore } from "@deltawire/tasks/chats";
 
 /*
  * What a store is, whatever keeps it. `contract.ts` is the same as a suite of checks.
@@ -6,7 +7,7 @@ import type { BlobStore, TaskLog, TaskStatus } from "@deltawire/tasks";
  * Every method rejects with a `StoreError`, whose `code` is one of `StoreErrorCode` and whose message says what to do. A
  * write that was refused changed nothing, and does not stand in the way of a later one.
  */
-export interface Store extends TaskLog, BlobStore {
+export interface Store extends TaskLog, BlobStore, ChatStore {
   /** It can be read, but every write is refused. */
   readonly readOnly: boolean;
   /** Of a root task: the numbers of the last event and of the first that can still be read. */
@@ -29,8 +30,8 @@ export interface Store extends TaskLog, BlobStore {
     rootTaskId: string,
   ): Promise<{ rootTaskId: string; bodyHash: string }>;
   /**
-   * Removes what is too old or too much: root tasks that have ended, those that ended first before others, and blobs
-   * that no task refers to. `now` is in milliseconds.
+   * Removes what is too old or too much: root tasks that have ended, those that ended first before others, what was
+   * deleted of chats or as a chat, and blobs that nothing refers to. `now` is in milliseconds.
    */
   prune(now: number): Promise<{ tasks: number; blobs: number }>;
   /** Bytes in use. */

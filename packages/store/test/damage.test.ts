@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { openStore } from "@deltawire/store";
 import { describe, expect, test } from "vitest";
+import { migrations } from "../src/sql/migrations.ts";
 import { opened, temporaryFolder } from "./opened.ts";
 import { created, warnings } from "./sample-events.ts";
 
@@ -15,7 +16,7 @@ describe("a damaged file is said to be one, with what to do:", () => {
     ["a file of something else", (path) => writeFileSync(path, "Dear diary,\n".repeat(100))],
     ["a file cut in half", (path) => truncateSync(path, readFileSync(path).length / 2)],
     ["a file cut in its first page", (path) => truncateSync(path, 1000)],
-    ["a broken schema", (path) => overwrite(path, 200, 3000)],
+    ["a broken schema", (path) => overwrite(path, 100, 3000)],
   ])("%s", async (_how, damage) => {
     const path = await storeWithTasks();
     damage(path);
@@ -65,7 +66,7 @@ describe("a file that is not for this version stays as it is:", () => {
     await expect(openStore({ path })).rejects.toMatchObject({
       code: "store_newer",
       message:
-        `${path} was written by a later version of Deltawire (format 99, this one reads up to 1): ` +
+        `${path} was written by a later version of Deltawire (format 99, this one reads up to ${migrations.length}): ` +
         "update Deltawire, or choose another path",
     });
     await expect(openStore({ path, readOnly: true })).rejects.toMatchObject({

@@ -4,6 +4,9 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { openStore } from "@deltawire/store";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { appendBatch } from "../src/append.ts";
+import { batchOf } from "../src/batch.ts";
+import { ChatStage, found } from "../src/contract/chat-scenario.ts";
 import { openForWriting } from "../src/database.ts";
 import { migrations } from "../src/sql/migrations.ts";
 import { opened, startChild, temporaryFolder } from "./opened.ts";
@@ -61,6 +64,22 @@ test("what was replaced is not in the file either, once the store is closed", as
   expect(readFileSync(join(folder, "deltawire.db")).includes("a secret")).toBe(false);
 });
 
+test("a removed chat is not in the file either, once the store was pruned and closed", async () => {
+  const folder = temporaryFolder();
+  const store = await openStore({ folder });
+  const stage = new ChatStage(store);
+  const secrets = Array.from({ length: 40 }, (_, at) => `a zanzibar${at} `.repeat(100));
+  const { chat } = await stage.create("zanzibarian", ...secrets);
+  await stage.create("other", "nothing of it");
+  const placeholder = { placeholder: "{{NAME_1_x7f3}}", value: "zanzibarite", kind: "name" };
+  await store.addPlaceholders(chat.chat_id, [placeholder]);
+  expect(await found(store, "zanzi")).toEqual(["zanzibarian"]);
+  await store.removeChat(chat.chat_id);
+  await store.prune(Date.now());
+  await store.close();
+  expect(readFileSync(join(folder, "deltawire.db")).includes("zanzi")).toBe(false);
+});
+
 test("two names of one file have one lock", async () => {
   const folder = temporaryFolder();
   mkdirSync(join(folder, "real"));
@@ -104,40 +123,59 @@ describe("in a folder that cannot be written to", () => {
   });
 });
 
-describe("a file of version 1", () => {
-  const later = [...migrations.slice(0, 1), "ALTER TABLE tasks ADD COLUMN title TEXT"];
+describe("a file of an earlier version", () => {
+  const later = [...migrations, "ALTER TABLE tasks ADD COLUMN title TEXT"];
   const options = { timeoutMs: 100, now: Date.now, migrations: later };
+  const version = migrations.length;
 
   test("is brought up to date, with a backup of how it was", async () => {
-    const path = await versionOne();
+    const path = await filled();
+    const backup = `${path}-v${version}.bak`;
     openForWriting(path, options).close();
-    expect(marks(path)).toEqual({ version: 2, titled: true });
-    expect(marks(`${path}-v1.bak`)).toEqual({ version: 1, titled: false });
-    expect((statSync(`${path}-v1.bak`).mode & 0o777).toString(8)).toBe("600");
-    const backup = await opened({ path: `${path}-v1.bak` });
-    expect(await backup.read("t", -1, 100)).toHaveLength(51);
+    expect(marks(path)).toEqual({ version: version + 1, titled: true });
+    expect(marks(backup)).toEqual({ version, titled: false });
+    expect((statSync(backup).mode & 0o777).toString(8)).toBe("600");
+    const store = await opened({ path: backup });
+    expect(await store.read("t", -1, 100)).toHaveLength(51);
   });
 
   test("is not backed up when there is nothing to do", async () => {
-    const path = await versionOne();
+    const path = await filled();
     await opened({ path });
-    expect(existsSync(`${path}-v1.bak`)).toBe(false);
+    expect(existsSync(`${path}-v${version}.bak`)).toBe(false);
   });
 
   test("stays as it was when one of the steps fails", async () => {
-    const path = await versionOne();
+    const path = await filled();
     const broken = [...later, "DROP TABLE blobs; ALTER TABLE nothing ADD COLUMN x"];
     expect(() => openForWriting(path, { ...options, migrations: broken })).toThrow("nothing");
-    expect(marks(path)).toEqual({ version: 1, titled: false });
+    expect(marks(path)).toEqual({ version, titled: false });
     const store = await opened({ path });
     await store.append("t", warnings("t", 51, 1), { durable: true });
     await store.put(new Uint8Array(3), "image/png");
   });
+
+  test("without chats keeps its tasks and gets chats", async () => {
+    const path = join(temporaryFolder(), "tasks.db");
+    const old = openForWriting(path, { ...options, migrations: migrations.slice(0, 1) });
+    old.transaction(() => {
+      const entries = [created("t"), ...warnings("t", 1, 50)] as const;
+      appendBatch(old, batchOf("t", entries), Date.now());
+    });
+    old.close();
+    const store = await opened({ path });
+    expect(marks(`${path}-v1.bak`)).toMatchObject({ version: 1 });
+    expect(await store.read("t", -1, 100)).toHaveLength(51);
+    expect(await store.unfinished()).toEqual(["t"]);
+    const stage = new ChatStage(store);
+    const kept = await stage.create("a chat", "hello");
+    expect(await found(store, "hello")).toEqual(["a chat"]);
+    expect(kept.stamp).toBe(1);
+  });
 });
 
-async function versionOne(): Promise<string> {
+async function filled(): Promise<string> {
   const path = join(temporaryFolder(), "tasks.db");
-  openForWriting(path, { timeoutMs: 0, now: Date.now, migrations: migrations.slice(0, 1) }).close();
   const store = await openStore({ path });
   await store.append("t", [created("t"), ...warnings("t", 1, 50)], { durable: true });
   await store.close();

@@ -9,8 +9,8 @@ import { created, warnings } from "./sample-events.ts";
 
 test("where files may not grow, batches are refused whole, and the store can be read on", async () => {
   const path = join(temporaryFolder(), "tasks.db");
-  // 2,000 blocks of 512 bytes (sh) or 1,024 (bash)
-  const limited = ["sh", "-c", 'ulimit -f 2000; exec "$@"', "sh"];
+  // 4,000 blocks of 512 bytes (sh) or 1,024 (bash)
+  const limited = ["sh", "-c", 'ulimit -f 4000; exec "$@"', "sh"];
   const child = startChild([path, "fill"], { command: limited });
   await child.ended;
   const [refused, read, again, blob] = child.lines.map(
@@ -41,6 +41,7 @@ test("when there is room again, the batch that was refused is taken", async () =
     readOnlyBecause: undefined,
     keepDays: undefined,
     maxMb: undefined,
+    deletedDays: 30,
     now: Date.now,
     warn: () => {},
     onClosed: () => {},

@@ -152,7 +152,7 @@ describe("by size", () => {
     expect(await store.prune(start)).toEqual({ tasks: 1, blobs: 0 });
     expect(told).toEqual([
       expect.stringMatching(
-        /^the store holds 3 MB, more than max_mb = 1, and all of it belongs to tasks that have/,
+        /^the store holds 3 MB, more than max_mb = 1, and all of it belongs to chats and to tasks/,
       ),
     ]);
   });

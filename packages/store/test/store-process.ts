@@ -1,9 +1,10 @@
 import { writeSync } from "node:fs";
 import { openStore, StoreError } from "@deltawire/store";
+import { ChatStage } from "../src/contract/chat-scenario.ts";
 import { created, warnings } from "./sample-events.ts";
 
 /*
- * A process of its own with a store. `node store-process.ts PATH hold|open|append|fill|read`. A line is printed at once, so
+ * A process of its own with a store. `node store-process.ts PATH hold|open|append|chat|fill|read`. A line is printed at once, so
  * that it is out before the process can be killed.
  */
 
@@ -28,6 +29,15 @@ async function run(): Promise<void> {
     case "append": // three tasks at once for ever, batches of 1 to 40 events, every second one durable
       await Promise.all(["a", "b", "c"].map((task, at) => appendForEver(task, at)));
       return;
+    case "chat": {
+      // messages for ever; the stamp of each save is printed
+      const stage = new ChatStage(store);
+      let kept = await stage.create("endless");
+      for (let at = 1; ; at += 1) {
+        kept = await stage.saved(kept, stage.said(kept.chat, `message${at}`));
+        print(`${kept.stamp}`);
+      }
+    }
     case "fill": {
       // until there is no room, then read, then once more
       await store.append("t", [created("t")], { durable: true });

@@ -53,6 +53,7 @@ const table: { [T in TaskEventType]: Handler<T> } = {
     task.round_done = false;
     task.round_started_at_index = task.output.length;
   },
+  "task.round.progress": nothing,
   "task.round.done": (draft, event) => {
     const task = draft.task(event.task_id);
     if (task !== undefined) task.round_done = true;

@@ -60,6 +60,10 @@ function joinedBody(first: TaskEvent, second: TaskEvent): TaskEvent | undefined 
       return first.type === second.type && first.execution_id === second.execution_id
         ? { ...first, ...second }
         : undefined;
+    case "task.round.progress":
+      return first.type === second.type && first.round === second.round
+        ? { ...first, ...second }
+        : undefined;
     case "task.usage.updated":
       return { ...first, ...second };
     default:

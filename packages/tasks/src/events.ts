@@ -79,6 +79,8 @@ export type TaskEventBody =
   | { type: "task.expired"; reason: string; usage: Usage; state_hash: string }
   // rounds
   | { type: "task.round.started"; round: number; model: string }
+  /** How far a model has come that says nothing until it is done, such as one that makes pictures. */
+  | { type: "task.round.progress"; round: number; message: string; fraction?: number }
   | { type: "task.round.done"; round: number; finish_reason: string; usage: Usage }
   | {
       type: "task.warning";

@@ -61,8 +61,9 @@ export { emptyTree, reduce, Reducer } from "./reducer.ts";
 export { sha256 } from "./sha256.ts";
 export { snapshotOf, treeOf } from "./snapshot.ts";
 export { stateHash } from "./state-hash.ts";
+export { addUsage, noUsage, roundedCost } from "./usage.ts";
 export { taskView } from "./view.ts";
-export { toWellFormed, wholeCharacters } from "./well-formed.ts";
+export { toWellFormed, wellFormedJson, wholeCharacters } from "./well-formed.ts";
 export { ReferencePool, withoutMarkers, withoutReferences, type CitedGroup } from "./references.ts";
 export {
   normalizeToolOutput,

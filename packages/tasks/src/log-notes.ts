@@ -1,4 +1,5 @@
 import type { Annotation, Block, Approval, SummaryText, TaskStatus, Usage } from "./items.ts";
+import { noUsage } from "./usage.ts";
 
 /*
  * What the validator has to remember of a log. Beside the reduced state, which is for readers: this is changed in place,
@@ -112,8 +113,6 @@ export interface ApprovalNotes {
   readonly call: CallNotes | undefined;
   pending: boolean;
 }
-
-const noUsage: Usage = { input_tokens: 0, output_tokens: 0, total_tokens: 0 };
 
 export function newTaskNotes(id: string, parent: TaskNotes | undefined): TaskNotes {
   return {

@@ -1,9 +1,18 @@
 import { TaskError } from "./error.ts";
 import { protocolVersion, type StreamEvent, type TaskEvent } from "./events.ts";
+import {
+  messageOf,
+  Reconnecting,
+  type ConnectionInfo,
+  type LineHandlers,
+  type Schedule,
+} from "./reconnecting.ts";
 import { emptyTree, Reducer } from "./reducer.ts";
 import { treeOf } from "./snapshot.ts";
 import type { TaskTree } from "./state.ts";
 import { hasEnded, statusAfter } from "./task-status.ts";
+
+export type { ConnectionInfo, ConnectionState, Schedule } from "./reconnecting.ts";
 
 export interface Cursor {
   task_id: string;
@@ -11,32 +20,10 @@ export interface Cursor {
   after: number | undefined;
 }
 
-export interface StreamHandlers {
-  event: (event: TaskEvent | StreamEvent) => void;
-  /** The connection is over, which says nothing about the task. */
-  closed: (reason?: string) => void;
-  /** It is of no use to try again: there is no such task, or it is not for this reader. */
-  refused: (reason: string) => void;
-}
+export type StreamHandlers = LineHandlers<TaskEvent | StreamEvent>;
 
 /** Opens a stream. Nothing that it tells after `close` is heard. */
 export type Connect = (cursor: Cursor, handlers: StreamHandlers) => { close(): void };
-
-/** Calls once, later; what it returns takes the call back. */
-export type Schedule = (ms: number, run: () => void) => () => void;
-
-export type ConnectionState =
-  | "connecting"
-  | "live"
-  | "waiting" // for its next try
-  | "ended" // the task is over
-  | "refused"; // nothing can be had from this server
-
-export interface ConnectionInfo {
-  readonly state: ConnectionState;
-  /** Why it is waiting or refused; the last status of a task that has ended. */
-  readonly reason?: string;
-}
 
 export interface FollowOptions {
   /** -1 asks for every event from the first on, where the server would send a snapshot. */
@@ -54,36 +41,33 @@ interface TaskFollowerOptions extends FollowOptions {
   onChange: () => void;
 }
 
-const firstWaitMs = 200;
-const longestWaitMs = 10_000;
-const usualHeartbeatMs = 15_000;
-
 /** One task on one connection after the other, until the task is over. */
 export class TaskFollower {
   readonly #options: TaskFollowerOptions;
+  readonly #line: Reconnecting<TaskEvent | StreamEvent>;
   #reducer: Reducer;
-  #connection: ConnectionInfo = { state: "connecting" };
-  /** What is open now. Whatever an earlier one still says is not heard. */
-  #stream: { close(): void } | undefined;
-  #cancelRetry: (() => void) | undefined;
-  #cancelWatch: (() => void) | undefined;
-  #heartbeatMs = usualHeartbeatMs;
   /** What is held is nothing to go on from: the server has to begin with a snapshot, or with event 0. */
   #startsAnew: boolean;
   #epoch = 0;
-  #failures = 0;
 
   constructor(options: TaskFollowerOptions) {
-    const { from = emptyTree, after } = options;
+    const { from = emptyTree, after, taskId, connect, schedule, random, onChange } = options;
     this.#options = options;
+    this.#line = new Reconnecting({
+      schedule,
+      random,
+      connect: (handlers) => connect({ task_id: taskId, after: this.#cursor() }, handlers),
+      onEvent: (event) => this.#receive(event),
+      onChange,
+    });
     this.#reducer = new Reducer(from);
     this.#startsAnew = from.head === -1 && after === undefined;
     this.#endWithRoot();
-    if (this.#connection.state !== "ended") this.#open();
+    if (this.connection.state !== "ended") this.#line.open();
   }
 
   get connection(): ConnectionInfo {
-    return this.#connection;
+    return this.#line.connection;
   }
 
   get tree(): TaskTree {
@@ -92,38 +76,11 @@ export class TaskFollower {
 
   /** Starts the wait for the next frame. Once a batch, because a timer per frame costs more than the frame. */
   heard(): void {
-    if (this.#stream !== undefined) this.#watch();
+    this.#line.heard();
   }
 
   close(): void {
-    this.#cancelRetry?.();
-    this.#hangUp();
-  }
-
-  #open(): void {
-    const { connect, taskId } = this.#options;
-    const stream = { close() {} };
-    this.#stream = stream;
-    this.#become({ state: "connecting" });
-    this.#watch();
-    const ifOpen =
-      <A extends unknown[]>(handle: (...args: A) => void) =>
-      (...args: A) => {
-        if (this.#stream === stream) handle(...args);
-      };
-    const cursor = { task_id: taskId, after: this.#cursor() };
-    const handlers: StreamHandlers = {
-      event: ifOpen((event) => this.#receive(event)),
-      closed: ifOpen((reason = "the connection was closed") => this.#retry(reason)),
-      refused: ifOpen((reason) => this.#stop({ state: "refused", reason })),
-    };
-    try {
-      const opened = connect(cursor, handlers);
-      if (this.#stream === stream) stream.close = () => opened.close();
-      else opened.close(); // it was over before it was handed out
-    } catch (error) {
-      handlers.closed(messageOf(error));
-    }
+    this.#line.close();
   }
 
   #cursor(): number | undefined {
@@ -132,8 +89,7 @@ export class TaskFollower {
   }
 
   #receive(event: TaskEvent | StreamEvent): void {
-    if (this.#connection.state !== "live") this.#become({ state: "live" });
-    else this.#options.onChange();
+    if (!this.#line.isLiveNow()) this.#options.onChange();
     try {
       this.#take(event);
     } catch (error) {
@@ -150,8 +106,7 @@ export class TaskFollower {
         this.#startsAnew = false;
         return this.#endWithRoot();
       case "task.heartbeat":
-        this.#failures = 0;
-        return;
+        return this.#line.succeeded();
       case "task.resync_required":
         this.#startsAnew = true; // a snapshot or the end follows
         return;
@@ -162,11 +117,11 @@ export class TaskFollower {
 
   #onOpened(event: Extract<StreamEvent, { type: "task.stream.opened" }>): void {
     if (majorOf(event.protocol_version) !== majorOf(protocolVersion))
-      return this.#stop({
+      return this.#line.stop({
         state: "refused",
         reason: `the server speaks version ${event.protocol_version} of the task stream, this reader ${protocolVersion}`,
       });
-    this.#heartbeatMs = event.heartbeat_ms;
+    this.#line.heartbeatMs = event.heartbeat_ms;
     const { epoch = 0, recovered_at, head } = event;
     const known = Math.max(this.#epoch, this.#rootOf(this.tree)?.epoch ?? 0);
     this.#epoch = epoch;
@@ -190,13 +145,14 @@ export class TaskFollower {
     }
     const before = this.#reducer.head;
     this.#reducer.apply(event);
-    if (this.#reducer.head > before) this.#failures = 0;
+    if (this.#reducer.head > before) this.#line.succeeded();
     if (hasEnded(statusAfter(event.type))) this.#endWithRoot();
   }
 
   #endWithRoot(): void {
     const status = this.#rootOf(this.tree)?.status;
-    if (status !== undefined && hasEnded(status)) this.#stop({ state: "ended", reason: status });
+    if (status !== undefined && hasEnded(status))
+      this.#line.stop({ state: "ended", reason: status });
   }
 
   #rootOf(tree: TaskTree) {
@@ -205,49 +161,10 @@ export class TaskFollower {
 
   #startAnew(reason: string): void {
     this.#startsAnew = true;
-    this.#retry(reason);
-  }
-
-  #retry(reason: string): void {
-    this.#hangUp();
-    const longest = Math.min(firstWaitMs * 2 ** this.#failures, longestWaitMs);
-    this.#failures += 1;
-    this.#become({ state: "waiting", reason });
-    this.#cancelRetry = this.#options.schedule(longest * (0.5 + this.#options.random() / 2), () =>
-      this.#open(),
-    );
-  }
-
-  #stop(connection: ConnectionInfo): void {
-    this.#hangUp();
-    this.#become(connection);
-  }
-
-  #hangUp(): void {
-    this.#cancelWatch?.();
-    const stream = this.#stream;
-    this.#stream = undefined;
-    stream?.close();
-  }
-
-  #watch(): void {
-    this.#cancelWatch?.();
-    const silence = 2.5 * this.#heartbeatMs;
-    this.#cancelWatch = this.#options.schedule(silence, () =>
-      this.#retry(`nothing was heard for ${silence} ms`),
-    );
-  }
-
-  #become(connection: ConnectionInfo): void {
-    this.#connection = connection;
-    this.#options.onChange();
+    this.#line.retry(reason);
   }
 }
 
 function majorOf(version: string): string | undefined {
   return /^(\d+)\./.exec(version)?.[1];
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -86,6 +86,11 @@ export class TaskWriter {
     this.#write({ type: "task.round.started", round, model });
   }
 
+  roundProgress(round: number, message: string, fraction?: number): void {
+    const done = fraction === undefined ? {} : { fraction };
+    this.#write({ type: "task.round.progress", round, message, ...done });
+  }
+
   roundDone(round: number, finishReason: string, usage: Usage): void {
     this.#write({ type: "task.round.done", round, finish_reason: finishReason, usage });
   }

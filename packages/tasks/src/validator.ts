@@ -124,6 +124,8 @@ export class LogValidator {
         return tasks.ended(notes, task, event);
       case "task.round.started":
         return tasks.roundStarted(task, event);
+      case "task.round.progress":
+        return tasks.roundProgress(task, event);
       case "task.round.done":
         return tasks.roundDone(task, event);
       case "task.warning":

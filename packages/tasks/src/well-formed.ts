@@ -10,6 +10,20 @@ export function toWellFormed(text: string): string {
   return loneSurrogate.test(text) ? text.replaceAll(loneSurrogates, "\u{FFFD}") : text;
 }
 
+/** JSON with every text and every name in it so. */
+export function wellFormedJson<Value>(value: Value): Value {
+  return wholeJson(value) as Value;
+}
+
+function wholeJson(value: unknown): unknown {
+  if (typeof value === "string") return toWellFormed(value);
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(wholeJson);
+  return Object.fromEntries(
+    Object.entries(value).map(([name, one]) => [toWellFormed(name), wholeJson(one)]),
+  );
+}
+
 /** A piece that was cut out of a text, without the half of a pair that a cut has left at either end. */
 export function wholeCharacters(piece: string): string {
   const start = isSecondHalf(piece.charCodeAt(0)) ? 1 : 0;

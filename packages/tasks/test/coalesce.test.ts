@@ -128,6 +128,11 @@ const anyBody: fc.Arbitrary<TaskEventBody> = fc.oneof(
     execution_id: fc.constantFrom("e1", "e2"),
     message: words,
   }),
+  fc.record({
+    type: fc.constant("task.round.progress" as const),
+    round: fc.constantFrom(1, 2),
+    message: words,
+  }),
   fc.constant({ type: "task.warning" as const, code: "retry", message: "again" }),
 );
 

@@ -29,6 +29,7 @@ const always: Exception = () => true;
 const passing: Record<string, Exception> = {
   "task.warning": always,
   "task.tool_execution.progress": always,
+  "task.round.progress": always,
   "task.context_compression.created": always,
   "task.context_compression.in_progress": always,
   "task.context_compression.completed": always,
@@ -69,7 +70,7 @@ const toldOnce = [
   /^task\.(queued position|paused by|working (recovered|epoch))/,
   /^task\.input_required (reason|approval_ids)/,
   /^task\.(canceled (by|reason)|expired reason)/,
-  /^task\.round\.(started model|done (finish_reason|usage))/,
+  /^task\.round\.(started model|progress (message|fraction)|done (finish_reason|usage))/,
   /^task\.warning /,
   /^task\.input\.added /,
   /^task\.context_compression\.\w+ /,

@@ -244,6 +244,7 @@ class Driver {
       if (this.#any.pick(4) === 1) reasoning.rawDelta(this.#any.word());
       reasoning.done({ ...end, private: { signature: "s" } });
     }
+    if (this.#any.pick(4) === 1) writer.roundProgress(round, this.#any.word(), 0.5);
     if (this.#any.pick(2) === 1) task.message = yield* this.#message(writer.message(), end);
     const open = Array.from({ length: this.#any.pick(4) }, (_, at) => {
       const callId = this.#ids.next("call");

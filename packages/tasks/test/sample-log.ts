@@ -294,6 +294,7 @@ export const sampleLog: readonly TaskEvent[] = numbered([
     delivery: "steer",
   }),
   root({ type: "task.round.started", round: 2, model: "m" }),
+  root({ type: "task.round.progress", round: 2, message: "half of it", fraction: 0.5 }),
   root({
     type: "task.output_item.added",
     output_index: 3,

@@ -133,6 +133,20 @@ test("a range that an event stands for must follow on the number before it", () 
   expect(validateLog(joined as unknown as TaskEvent[])).toMatchObject({ rule: "dense_numbers" });
 });
 
+test("a round tells how far it is while it is under way, and no other does", () => {
+  const { log, root } = started();
+  expect(() => root.roundProgress(1, "too soon")).toThrow(TaskError);
+  root.roundStarted(1, "model");
+  root.roundProgress(1, "half of it", 0.5);
+  root.roundProgress(1, "more of it");
+  expect(() => root.roundProgress(2, "of another round")).toThrow(TaskError);
+  expect(() => root.roundProgress(1, "more than all", 1.5)).toThrow(TaskError);
+  root.roundDone(1, "stop", { input_tokens: 0, output_tokens: 0, total_tokens: 0 });
+  expect(() => root.roundProgress(1, "too late")).toThrow(TaskError);
+  const told = log.filter(({ event }) => event.type === "task.round.progress");
+  expect(told.map(({ event }) => event)).toMatchObject([{ fraction: 0.5 }, { round: 1 }]);
+});
+
 test("the writer throws at what would break a rule, and has written nothing", () => {
   const { log, root } = started();
   const before = log.length;

@@ -2,6 +2,7 @@ import type { Resolution, TaskApproval } from "@deltawire/tasks";
 import type { Agent } from "../agent.ts";
 import { checkArguments } from "../schemas/check-arguments.ts";
 import { toolsetOf } from "../run/toolset.ts";
+import type { Variables } from "../variables/variables.ts";
 
 /** What a person decides; the scope may be left out. */
 export type PersonsDecision = Omit<Resolution, "scope"> & Partial<Pick<Resolution, "scope">>;
@@ -11,6 +12,7 @@ export async function problemWith(
   { decision, scope, arguments: edited, any_arguments: any, replacement }: PersonsDecision,
   { choices, tool = "", kind, scopes = ["once"], any_arguments }: TaskApproval,
   agent: Agent | undefined,
+  variables: Variables | undefined,
 ): Promise<string | undefined> {
   if (!choices.includes(decision))
     return `decision: expected one of ${choices.join(", ")}, got "${decision}"`;
@@ -23,8 +25,8 @@ export async function problemWith(
   if (edited === undefined) return undefined;
   if (kind !== "call" || decision !== "approve")
     return "arguments: only with the approval of a call";
-  const checker = agent && toolsetOf(agent, undefined).tools.get(tool);
+  const checker = agent && toolsetOf(agent).tools.get(tool);
   if (checker === undefined) return `arguments: there is no tool "${tool}" any more`;
-  const checked = await checkArguments(checker, edited);
+  const checked = await checkArguments(checker, edited, variables);
   return checked.ok ? undefined : `arguments: ${checked.problems.join("; ")}`;
 }

@@ -42,7 +42,12 @@ export class Decisions {
     const approval = this.approval(approvalId);
     if (approval === undefined) return { is: "unknown" };
     if (approval.status !== "pending") return { is: "late", approval };
-    const problem = await problemWith(resolution, approval, this.#agentOf(approval.task_id));
+    const problem = await problemWith(
+      resolution,
+      approval,
+      this.#agentOf(approval.task_id),
+      this.#tree.variables,
+    );
     if (problem !== undefined) return { is: "invalid", message: problem };
     const task = this.#tree.writer.task(approval.task_id);
     if (this.#isPast(approval)) this.#expire(approvalId, task);

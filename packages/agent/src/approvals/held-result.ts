@@ -38,8 +38,12 @@ export async function released(
     held,
   );
   const refusal = refused(run, approval);
-  if (!isHelp) return refusal ?? run.heldResult(approval.approval_id);
-  if (refusal === undefined) return helpOf(run, call);
+  if (refusal === undefined)
+    return {
+      ...(isHelp ? helpOf(run, call) : run.heldResult(approval.approval_id)),
+      fromTool: true,
+    };
+  if (!isHelp) return refusal;
   const { outcome, output: message } = refusal;
   return { outcome, output: undefined, child: { cited: [], message } };
 }

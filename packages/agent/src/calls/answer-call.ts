@@ -1,9 +1,10 @@
-import type {
-  ContentPart,
-  Execution,
-  ToolCallItem,
-  ToolOutput,
-  ToolResultWriter,
+import {
+  withoutMarkers,
+  type ContentPart,
+  type Execution,
+  type ToolCallItem,
+  type ToolOutput,
+  type ToolResultWriter,
 } from "@deltawire/tasks";
 import { approvalOf, editedArguments, refusal } from "../approvals/call-approval.ts";
 import { checkArguments } from "../schemas/check-arguments.ts";
@@ -12,7 +13,8 @@ import { executeCall, readable } from "./execute-call.ts";
 import { isHeld, type Executed } from "./executed.ts";
 import { released } from "../approvals/held-result.ts";
 import type { Lanes } from "../run/lanes.ts";
-import { shorten, type Shortened } from "./long-results.ts";
+import { shorten, wholeText, type Shortened } from "./long-results.ts";
+import { namedArguments, namedResult, nameNote } from "./named-values.ts";
 import { statusOf } from "./refuse-call.ts";
 import { unlessStopped } from "../run/stop.ts";
 import { helpOfOneGone } from "../run/sub-agent.ts";
@@ -42,26 +44,29 @@ async function answer(run: TaskRun, call: ToolCallItem, lanes: Lanes): Promise<E
   if (before !== undefined) return before;
   const help = helpOfOneGone(run, call);
   if (help !== undefined)
-    return tool !== undefined && isHeld(tool, help.outcome) ? released(run, call, help) : help;
+    return tool !== undefined && isHeld(run.agent, tool, help.outcome)
+      ? released(run, call, help)
+      : help;
   if (call.status === "incomplete")
     return {
       outcome: "incomplete",
       output: "The call was cut off before it was whole, and was not run.",
     };
   if (tool === undefined) return { outcome: "failed", output: unknownTool(run, call.name) };
-  let checked = await unlessStopped(checkArguments(tool, call.arguments), run.signal);
+  const { variables } = run.tree;
+  let checked = await unlessStopped(checkArguments(tool, call.arguments, variables), run.signal);
   if (!checked.ok) return { outcome: "failed", output: badArguments(tool, checked.problems) };
   const approval = await approvalOf(run, call, tool, checked.value);
   const refused = approval && refusal(approval);
   if (refused !== undefined) return { outcome: "denied", output: refused };
   const edited = editedArguments(run, call);
   if (edited !== undefined) {
-    checked = await unlessStopped(checkArguments(tool, edited), run.signal);
+    checked = await unlessStopped(checkArguments(tool, edited, variables), run.signal);
     if (!checked.ok) return { outcome: "failed", output: badArguments(tool, checked.problems) };
   }
   const checkedCall = { call, tool, input: checked.value, args: edited ?? call.arguments };
   const executed = await lanes.run(tool.parallel, () => executeCall(run, checkedCall, ran));
-  return isHeld(tool, executed.outcome) ? released(run, call, executed) : executed;
+  return isHeld(run.agent, tool, executed.outcome) ? released(run, call, executed) : executed;
 }
 
 /** What an earlier run of the call, in a process that is gone, leaves to be done. Undefined: it may be run again. */
@@ -110,18 +115,23 @@ async function close(
 ): Promise<void> {
   const { task, pool } = run;
   const { child, record } = executed;
-  const numbered = pool.size;
+  const before = noteOn(run, call);
+  const behind = await namedArguments(run, call);
   if (child !== undefined) {
     const { outcome } = executed;
-    const status = statusOf[outcome];
-    record?.();
     const { cited, message } = child;
+    const text = withoutMarkers(message);
+    const named = executed.fromTool && (await namedResult(run, call, outcome, text));
+    if (named !== undefined) behind.unshift({ type: "text", text: nameNote(named.name) });
+    const status = statusOf[outcome];
+    const numbered = pool.size;
+    record?.();
     const { content, references } = pool.addChild(call.call_id, cited, message, result.itemId);
     for (const reference of references) task.referenceAdded(reference);
     result.done({
       status,
       outcome,
-      content: [...noteOn(run, call), ...content],
+      content: [...before, ...content, ...behind],
       blocks: false,
       private: { pool: pool.toJson(numbered) },
     });
@@ -129,6 +139,7 @@ async function close(
   }
   const { short, outcome } = await kept(run, call, executed);
   const status = statusOf[outcome];
+  const numbered = pool.size;
   record?.();
   const { content, blocks, references } = pool.add(short.output, result.itemId);
   for (const block of blocks) result.block(block);
@@ -136,7 +147,7 @@ async function close(
   result.done({
     ...(status === "completed" ? {} : { status }),
     ...(outcome === "completed" ? {} : { outcome }),
-    content: [...noteOn(run, call), ...content],
+    content: [...before, ...content, ...behind],
     private: {
       pool: pool.toJson(numbered),
       ...(short.whole === undefined ? {} : { whole: short.whole }),
@@ -147,13 +158,16 @@ async function close(
 
 /** A result whose pictures or whose length the store does not take is told as that. */
 async function kept(
-  { tree }: TaskRun,
+  run: TaskRun,
   call: ToolCallItem,
-  { output, outcome }: Executed,
+  { output, outcome, fromTool }: Executed,
 ): Promise<{ short: Shortened; outcome: Executed["outcome"] }> {
+  const { options, cuts } = run.tree;
+  const { blobs } = options;
   try {
-    const whole = await readable(output, tree.options.blobs);
-    return { short: await shorten(whole, call.call_id, tree.options.blobs), outcome };
+    const whole = await readable(output, blobs);
+    const named = fromTool && (await namedResult(run, call, outcome, wholeText(whole)));
+    return { short: await shorten(whole, call.call_id, blobs, { named, cuts }), outcome };
   } catch (error) {
     const text = `The call was run, but its result could not be kept: ${messageOf(error)}`;
     const told: ToolOutput = {

@@ -10,7 +10,7 @@ import {
 } from "@deltawire/tasks";
 import { withBlobs } from "../log/blobs.ts";
 import { brief, messageOf } from "../event-text.ts";
-import { isHeld, type Executed } from "./executed.ts";
+import { isHeld, resultPolicy, type Executed } from "./executed.ts";
 import { hashOf, pageOf } from "./long-results.ts";
 import { readResult, type HelpWanted, type PageWanted } from "../run/own-tools.ts";
 import { redactedOutput } from "../redaction.ts";
@@ -56,11 +56,11 @@ export async function executeCall(
   const executed = signal.aborted ? notBegun() : await carriedOut();
   const took = Math.max(0, tree.options.now() - began);
   // What a person may refuse to show is told to nobody before.
-  const isTold = executed.error !== undefined && !isHeld(tool, executed.outcome);
+  const isTold = executed.error !== undefined && !isHeld(run.agent, tool, executed.outcome);
   const error = isTold ? brief(executed.error ?? "") : undefined;
   const record = (): void =>
     task.executionDone(call.call_id, executionId, executed.outcome, took, error);
-  return { ...executed, record };
+  return { ...executed, record, fromTool: true };
 
   /** It was stopped while that was written. What may be run again is, by the process that goes on; the rest is told. */
   function notBegun(): Executed {
@@ -82,7 +82,7 @@ export async function executeCall(
       blobs: tree.options.blobs,
       progress: (message: string, fraction?: number): void => {
         // Of a result that a person may refuse nothing is told before.
-        const told = tool.approval.result === "never" ? tree.told(message) : undefined;
+        const told = resultPolicy(run.agent, tool) === "never" ? tree.told(message) : undefined;
         if (told !== undefined || fraction !== undefined)
           task.executionProgress(call.call_id, executionId, told, fraction);
       },
@@ -142,7 +142,7 @@ async function readOn(run: TaskRun, { result, offset }: PageWanted): Promise<Exe
       error: "no such result",
     };
   const text = Buffer.from(blob.bytes).toString("utf8");
-  return { outcome: "completed", output: pageOf(text, result, offset) };
+  return { outcome: "completed", output: pageOf(text, result, offset, { cuts: run.tree.cuts }) };
 }
 
 /** Whatever a tool returned, as parts and blocks; throws where it can be neither. */

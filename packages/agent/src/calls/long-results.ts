@@ -7,6 +7,10 @@ import {
   type ToolOutput,
   type ToolPart,
 } from "@deltawire/tasks";
+import { ownNames } from "../define-tool.ts";
+import { beginningOf, type Cuts } from "./cuts.ts";
+import { nameNote, type Named } from "./named-values.ts";
+import { variableTools } from "../variables/own-names.ts";
 
 /** What of one result a model is told at once: some 8,000 tokens. */
 export const longestForModel = 32_000;
@@ -29,31 +33,40 @@ export async function shorten(
   output: ToolOutput,
   callId: string,
   blobs: BlobStore,
+  { named, cuts }: { named?: Named | undefined; cuts?: Cuts | undefined } = {},
 ): Promise<Shortened> {
   const blocks = await asFiles(output.block_list, blobs);
-  const texts = output.message_content.flatMap((part) => (part.type === "text" ? [part.text] : []));
-  const whole = texts.join("\n");
+  const whole = wholeText(output);
+  const nameNotes: ToolPart[] = named ? [{ type: "text", text: nameNote(named.name) }] : [];
   if (whole.length <= longestForModel)
-    return { output: { message_content: output.message_content, block_list: blocks } };
+    return {
+      output: { message_content: [...output.message_content, ...nameNotes], block_list: blocks },
+    };
   const hash = await blobs.put(Buffer.from(whole, "utf8"), "text/plain; charset=utf-8");
-  let left = longestForModel;
-  let cutAt = 0;
+  const end = beginningOf(whole, longestForModel, cuts).length;
+  let left = end;
   const parts = output.message_content.flatMap((part): ToolPart[] => {
     if (part.type !== "text") return [part];
     if (left <= 0) return [];
-    const text = wholeCharacters(part.text.slice(0, left));
+    const text = part.text.slice(0, left);
     left -= part.text.length + 1;
-    cutAt += text.length + 1;
     return [{ ...part, text }];
   });
-  const note = cutNote(callId, Math.min(cutAt - 1, whole.length), whole.length);
+  const readOn =
+    named?.readable === true ? readOnInVariable(named.name, end) : readOnInResult(callId, end);
+  const note = cutNote(readOn, end, whole.length);
   return {
     output: {
-      message_content: [...parts, { type: "text", text: note }],
+      message_content: [...parts, { type: "text", text: note }, ...nameNotes],
       block_list: blocks,
     },
     whole: { url: blobPath + hash, length: whole.length },
   };
+}
+
+/** All that the model is told of a result in words. */
+export function wholeText({ message_content }: ToolOutput): string {
+  return message_content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
 }
 
 /** What people get in the stream, with texts and data as files where there are too many of them. */
@@ -101,14 +114,35 @@ function textOf(block: ToolBlock): string {
   return block.type === "data" ? JSON.stringify(block.data) : "";
 }
 
-/** A page of a result that was cut. */
-export function pageOf(whole: string, result: string, offset: number): string {
-  if (offset >= whole.length) return `(the end: it has ${whole.length} characters)`;
-  const page = wholeCharacters(whole.slice(offset, offset + longestForModel - 200));
-  const end = offset + page.length;
-  return end >= whole.length ? page : `${page}\n${cutNote(result, end, whole.length)}`;
+export interface PageOptions {
+  /** Tells how the next page is had. */
+  readOn?: (name: string, offset: number) => string;
+  cuts?: Cuts | undefined;
 }
 
-function cutNote(result: string, end: number, length: number): string {
-  return `[cut: ${end} of ${length} characters; read on with read_result {"result":"${result}","offset":${end}}]`;
+/** A page of a result that was cut, or of another long text. It begins a little earlier where a private value would be cut. */
+export function pageOf(
+  whole: string,
+  name: string,
+  offset: number,
+  { readOn = readOnInResult, cuts }: PageOptions = {},
+): string {
+  if (offset >= whole.length) return `(the end: it has ${whole.length} characters)`;
+  const start = cuts?.cutBefore(whole, offset) ?? offset;
+  const most = Math.min(start + longestForModel - 200, whole.length);
+  const page = wholeCharacters(whole.slice(start, cuts?.cutBefore(whole, most) ?? most));
+  const end = start + page.length;
+  return end >= whole.length ? page : `${page}\n${cutNote(readOn(name, end), end, whole.length)}`;
+}
+
+function readOnInResult(result: string, offset: number): string {
+  return `${ownNames.read} {"result":"${result}","offset":${offset}}`;
+}
+
+export function readOnInVariable(name: string, offset: number): string {
+  return `${variableTools.read} {"name":"${name}","offset":${offset}}`;
+}
+
+function cutNote(readOn: string, end: number, length: number): string {
+  return `[cut: ${end} of ${length} characters; read on with ${readOn}]`;
 }

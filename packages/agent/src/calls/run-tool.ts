@@ -1,5 +1,5 @@
 import { callAfter } from "../run/call-after.ts";
-import { messageOf, textOf } from "../event-text.ts";
+import { messageOf, partOfOne, textOf } from "../event-text.ts";
 import { stoppedBy } from "../run/stop.ts";
 import type { Tool, ToolContext } from "../tool.ts";
 
@@ -60,9 +60,4 @@ export async function runTool(
     clearTimeout(grace);
     signal.removeEventListener("abort", stop);
   }
-}
-
-function partOfOne(fraction: number | undefined): number | undefined {
-  if (typeof fraction !== "number" || Number.isNaN(fraction)) return undefined;
-  return Math.min(1, Math.max(0, fraction));
 }

@@ -10,7 +10,7 @@ export interface TimeOptions {
 const timeDescription = "Tell the date and the time, in any time zone.";
 
 const timeRules =
-  "Time: you do not know what day it is. Ask current_time wherever an answer depends on it.";
+  "Time: what you are not told here of the date and the time you do not know. Ask current_time wherever an answer depends on it.";
 
 export function timeGroup({ timeZone, now = Date.now }: TimeOptions = {}): ToolGroup {
   const tool = defineTool<{ time_zone?: string }>({
@@ -30,7 +30,7 @@ export function timeGroup({ timeZone, now = Date.now }: TimeOptions = {}): ToolG
 }
 
 /** `Saturday, 2025-11-15T10:19:00+01:00 (Europe/Vienna)` */
-function timeIn(timeZone: string | undefined, now: number): string {
+export function timeIn(timeZone: string | undefined, now: number): string {
   const format = formatOf(timeZone);
   const parts = Object.fromEntries(
     format.formatToParts(now).map(({ type, value }) => [type, value]),

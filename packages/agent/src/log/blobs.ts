@@ -3,6 +3,7 @@ import { blobPath, type BlobStore } from "@deltawire/tasks";
 import type { JsonObject } from "@deltawire/wire";
 
 const dataUrl = /^data:([^;,]*)((?:;[^;,]*)*),/;
+const longestHead = 256;
 const mediaKinds = ["image", "audio", "file"] as const;
 const usualTypes = {
   image: "image/png",
@@ -83,12 +84,14 @@ function isMedium(value: unknown): boolean {
 
 function isBase64Url(text: string): boolean {
   return (
-    text.startsWith("data:") && (dataUrl.exec(text.slice(0, 256))?.[2] ?? "").endsWith(";base64")
+    text.startsWith("data:") &&
+    (dataUrl.exec(text.slice(0, longestHead))?.[2] ?? "").endsWith(";base64")
   );
 }
 
 async function storedUrl(url: string, blobs: BlobStore): Promise<string> {
-  const match = dataUrl.exec(url);
+  // Over megabytes of parameters the expression would run out of its stack.
+  const match = dataUrl.exec(url.slice(0, longestHead));
   if (match === null) return url;
   const [head, mediaType = "", parameters = ""] = match;
   const body = url.slice(head.length);
@@ -148,7 +151,7 @@ function inTheirShape(part: JsonObject): JsonObject {
   const url = (audio as JsonObject | undefined)?.["url"];
   if (part["type"] !== "input_audio" || typeof url !== "string" || !url.startsWith("data:"))
     return part;
-  const [head, mediaType = ""] = dataUrl.exec(url) ?? [""];
+  const [head, mediaType = ""] = dataUrl.exec(url.slice(0, longestHead)) ?? [""];
   const format = mediaType.includes("wav") ? "wav" : "mp3";
   return { ...rest, input_audio: { data: url.slice(head.length), format } };
 }

@@ -19,6 +19,7 @@ const fleeting = new Set([
   "task.tool_call_arguments.delta",
   "task.text.annotation.added",
   "task.tool_execution.progress",
+  "task.round.progress",
   "task.warning",
 ]);
 

@@ -18,6 +18,8 @@ export interface McpServer {
   startTimeoutMs?: number;
   /** For all of its tools; without it those that say that they only read or add are not asked about. */
   approval?: CallPolicy | { call?: CallPolicy; result?: ResultPolicy };
+  /** False: private values of a chat stay hidden from its tools, as they are from the model. */
+  unmask?: false;
   /** Only these, by the server's own names; all unless it says otherwise. */
   tools?: readonly string[];
   /** What must not be in any message, beside what `env` and `headers` tell by their names. */

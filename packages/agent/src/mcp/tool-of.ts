@@ -14,7 +14,7 @@ const usualMs = 60_000;
 export function toolOf(
   name: string,
   listed: ListedTool,
-  { approval = {}, timeoutMs = usualMs }: McpServer,
+  { approval = {}, timeoutMs = usualMs, unmask }: McpServer,
   session: McpSession,
   redact: Redact,
 ): Tool {
@@ -30,6 +30,7 @@ export function toolOf(
     approval: { call: approvalOf(annotations), ...policy },
     anyArguments: annotations.destructiveHint !== true,
     timeout: timeoutMs,
+    ...(unmask === false ? { unmask } : {}),
     async run(given, context) {
       const result = await session.call(listed, given as JsonObject, {
         signal: context.signal,

@@ -1,11 +1,12 @@
-import { blobPath } from "@deltawire/tasks";
-import type { ResponsesRequest } from "@deltawire/wire";
+import type { OutputItem } from "@deltawire/tasks";
+import type { ResponsesRequest, ResponseUsage } from "@deltawire/wire";
 import { canCompact, compact, isFull } from "./compaction.ts";
 import { asModelError, failedReply, failureOf, followModel, waitFor } from "./follow-model.ts";
 import type { Model, ModelError } from "../model.ts";
 import { requestOf } from "./model-request.ts";
 import { ModelRound } from "./model-round.ts";
 import { Patience, type Failure } from "./model-waits.ts";
+import { unfinishedUsage } from "./unfinished-usage.ts";
 import { spoken } from "../run/next-step.ts";
 import type { TaskRun } from "../run/task-run.ts";
 import { usageOf } from "../run/usage.ts";
@@ -28,6 +29,7 @@ export async function askModel(run: TaskRun, tools: boolean): Promise<void> {
       reasoning: agent.reasoning,
       newCallId: () => tree.options.newId("call"),
       known: (n) => pool.has(n),
+      told: (text) => tree.told(text),
     });
     const failure = await askOnce(run, model, requestOf(run, tools), said);
     if (failure === undefined) return;
@@ -61,28 +63,36 @@ async function askOnce(
   said: ModelRound,
 ): Promise<Failure | undefined> {
   const { task, tree, signal } = run;
-  const failed = (error: ModelError): Failure =>
-    failureOf(error, spoken(task.state, task.state.round_started_at_index).length > 0);
+  const inRound = (): OutputItem[] => spoken(task.state, task.state.round_started_at_index);
+  const count = (told?: ResponseUsage | null): void => {
+    const usage = told ?? unfinishedUsage(request, inRound());
+    run.used(usageOf(usage, tree.options.price(task.state.info.model)));
+  };
+  const failed = (error: ModelError, told?: ResponseUsage | null): Failure => {
+    const hasSpoken = inRound().length > 0;
+    // A refusal costs nothing.
+    if (hasSpoken || told) count(told);
+    return failureOf(error, hasSpoken);
+  };
   try {
     await followModel(run, model, request, (batch) => {
       said.push(batch);
-      return said.end !== undefined;
+      const { end, media } = said;
+      if (!media.isWaiting) return end !== undefined;
+      return media.tell(tree.options.blobs, signal).then(() => end !== undefined);
     });
   } catch (error) {
     if (!signal.aborted) return failed(asModelError(error));
-    if (!tree.isLeft) said.close();
+    if (!tree.isLeft) {
+      said.close();
+      if (said.hasBegun) count();
+    }
     throw error;
   }
   const { end } = said;
   if (end === undefined)
     return failed(failedReply("upstream_stream_truncated", "the model's reply broke off"));
-  if (end.is === "failed") return failed(failedReply(end.code, end.message));
-  for (const { base64, mediaType } of said.images) {
-    const hash = await tree.options.blobs.put(Buffer.from(base64, "base64"), mediaType);
-    const message = task.message();
-    message.block({ type: "image", image_url: { url: blobPath + hash } });
-    message.done();
-  }
+  if (end.is === "failed") return failed(failedReply(end.code, end.message), end.usage);
   const usage = usageOf(end.usage, tree.options.price(task.state.info.model));
   task.roundDone(task.state.round, end.finishReason, usage);
   run.used(usage);

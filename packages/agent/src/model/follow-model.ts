@@ -20,7 +20,7 @@ export async function followModel(
   run: TaskRun,
   model: Model,
   request: ResponsesRequest,
-  take: (batch: Batch) => boolean,
+  take: (batch: Batch) => boolean | Promise<boolean>,
 ): Promise<void> {
   const { tree, signal } = run;
   const sent = await withDataUrls(request, tree.options.blobs);
@@ -41,7 +41,11 @@ export async function followModel(
       const { done, value } = await next();
       throwIfStopped(signal);
       if (done === true) break;
-      if (!take(value)) continue;
+      const taken = take(value);
+      // No await for each batch of words.
+      const isWhole = typeof taken === "boolean" ? taken : await taken;
+      throwIfStopped(signal);
+      if (!isWhole) continue;
       // It is whole now, also if the run is stopped meanwhile.
       if (notes === undefined) await endOf(next());
       break;

@@ -7,7 +7,7 @@ import {
   type TaskState,
 } from "@deltawire/tasks";
 import type { ContentPart as WirePart, InputItem, JsonObject } from "@deltawire/wire";
-import { spoken } from "../run/next-step.ts";
+import { openCalls, spoken } from "../run/next-step.ts";
 import type { PrivateItem, PrivateParts } from "../log/private-parts.ts";
 
 /** What the model is told of a task so far: what came before it, what the user said, and every item in its order. */
@@ -24,16 +24,39 @@ export function historyOf(state: TaskState, parts: PrivateParts): InputItem[] {
     else input.push(summary);
   }
   const ids = new CallIds(state, parts, compaction === undefined ? history : []);
+  return [...input, ...itemsFrom(from, state, parts, ids)];
+}
+
+/**
+ * What a model is told in a later turn of what a task has said and done, word for word: what the task was asked stands
+ * before it already. A call that has no result yet is not told.
+ */
+export function transcriptOf(state: TaskState, parts: PrivateParts): InputItem[] {
+  const { history = [] } = parts.request(state.task_id) as Asked;
+  const open = new Set<string>(openCalls(state).map(({ id }) => id));
+  const isTold = ({ id }: { id: string }): boolean => !open.has(id);
+  return itemsFrom(0, state, parts, new CallIds(state, parts, history), isTold);
+}
+
+/** What the model said and was told from an index on, with what the user said meanwhile where the model saw it. */
+function itemsFrom(
+  from: number,
+  state: TaskState,
+  parts: PrivateParts,
+  ids: CallIds,
+  isTold: (item: OutputItem) => boolean = () => true,
+): InputItem[] {
+  const items: InputItem[] = [];
   const inputs = state.inputs.filter(({ taken_at }) => taken_at !== undefined && taken_at >= from);
   for (let index = from; index <= state.output.length; index += 1) {
     for (const { item, taken_at } of inputs)
-      if (taken_at === index) input.push(userMessage(item.content));
+      if (taken_at === index) items.push(userMessage(item.content));
     const item = state.output[index];
-    if (item === undefined || item.type === "retracted") continue;
+    if (item === undefined || item.type === "retracted" || !isTold(item)) continue;
     const said = inputItem(item, parts.item(item.id), ids);
-    if (said !== undefined) input.push(said);
+    if (said !== undefined) items.push(said);
   }
-  return input;
+  return items;
 }
 
 interface Asked {

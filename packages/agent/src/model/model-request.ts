@@ -1,10 +1,12 @@
-import type { ResponsesRequest } from "@deltawire/wire";
+import type { TaskState } from "@deltawire/tasks";
+import type { JsonObject, ResponsesRequest } from "@deltawire/wire";
 import { historyOf } from "./history.ts";
+import { spoken } from "../run/next-step.ts";
 import type { TaskRun } from "../run/task-run.ts";
 
-/** What a model is asked in the next round. */
+/** What a model is asked in the next round. Without `tools` they are told, so that the cache fits, and not to be called. */
 export function requestOf(
-  { task, tree, agent, toolset }: TaskRun,
+  { task, tree, agent, toolset, asked }: TaskRun,
   tools: boolean,
 ): ResponsesRequest {
   const { state } = task;
@@ -15,17 +17,69 @@ export function requestOf(
     parameters,
     strict: false,
   }));
+  const { reasoning, tool_choice, parallel_tool_calls, ...options } = optionsOf(asked.options);
   return {
+    ...options,
+    ...reasoningOf(agent.effort, reasoning),
     model: state.info.model,
     ...(toolset.instructions === "" ? {} : { instructions: toolset.instructions }),
     input: historyOf(state, tree.privateParts),
     ...(offered.length === 0
       ? {}
-      : { tools: offered, tool_choice: tools ? "auto" : "none", parallel_tool_calls: true }),
-    ...(agent.effort === undefined ? {} : { reasoning: { effort: agent.effort, summary: "auto" } }),
+      : {
+          tools: offered,
+          tool_choice: tools ? toolChoice(tool_choice, state) : "none",
+          parallel_tool_calls: parallel_tool_calls ?? true,
+        }),
     include: ["reasoning.encrypted_content"],
-    prompt_cache_key: tree.rootTaskId,
+    // The turns of a chat begin alike: a server that keeps them finds them by the same key.
+    prompt_cache_key: asked.chat_id ?? tree.rootTaskId,
     store: false,
     stream: true,
   };
+}
+
+/** What a round is made of, or what would have a server add to it. */
+const ours = new Set([
+  "model",
+  "instructions",
+  "input",
+  "tools",
+  "include",
+  "prompt_cache_key",
+  "store",
+  "stream",
+  "stream_options",
+  "background",
+  "conversation",
+  "previous_response_id",
+  "prompt",
+]);
+
+function optionsOf(options: JsonObject = {}): Partial<ResponsesRequest> {
+  return Object.fromEntries(
+    Object.entries(options).filter(([name, value]) => value !== null && !ours.has(name)),
+  );
+}
+
+function reasoningOf(
+  effort: string | undefined,
+  asked: ResponsesRequest["reasoning"],
+): Pick<ResponsesRequest, "reasoning"> {
+  const own = effort === undefined ? {} : { effort };
+  const reasoning = typeof asked === "object" ? { ...own, ...asked } : own;
+  if (Object.keys(reasoning).length === 0) return {};
+  return { reasoning: "effort" in reasoning ? { summary: "auto", ...reasoning } : reasoning };
+}
+
+/** Who has to call in every round never comes to an end: from the first call on it is free to. */
+function toolChoice(
+  asked: ResponsesRequest["tool_choice"],
+  state: TaskState,
+): NonNullable<ResponsesRequest["tool_choice"]> {
+  const choice = asked ?? "auto";
+  if (choice === "auto" || choice === "none") return choice;
+  if (!spoken(state, 0).some(({ type }) => type === "tool_call")) return choice;
+  if (typeof choice === "string" || choice["type"] !== "allowed_tools") return "auto";
+  return { ...choice, mode: "auto" };
 }

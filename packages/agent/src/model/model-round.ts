@@ -1,17 +1,21 @@
 import type { MessageWriter, ReasoningWriter, TaskWriter, ToolCallWriter } from "@deltawire/tasks";
 import type { JsonObject, OutputItem, ResponseEvent, ResponseUsage } from "@deltawire/wire";
 import type { Agent } from "../agent.ts";
+import { partOfOne, textOf } from "../event-text.ts";
+import { RoundMedia } from "./round-media.ts";
 
 export interface RoundOptions {
   reasoning: Agent["reasoning"];
   newCallId: () => string;
   /** Whether a number is one that the model may cite. */
   known: (reference: number) => boolean;
+  /** Words of others for a field of an event. */
+  told: (text: string) => string;
 }
 
 export type RoundEnd =
   | { is: "done"; finishReason: string; usage: ResponseUsage | null }
-  | { is: "failed"; code: string; message: string };
+  | { is: "failed"; code: string; message: string; usage: ResponseUsage | null };
 
 type Open =
   | { type: "reasoning"; writer: ReasoningWriter; said: boolean }
@@ -26,19 +30,24 @@ export class ModelRound {
   /** The ids of items that are done. */
   readonly #told = new Set<string>();
   #called = false;
-  /** Pictures that the model made, which are not in the log before they are in the store. */
-  readonly images: { base64: string; mediaType: string }[] = [];
+  readonly media: RoundMedia;
+  /** Whether the model has taken the request. */
+  hasBegun = false;
   end: RoundEnd | undefined;
 
   constructor(task: TaskWriter, options: RoundOptions) {
     this.#task = task;
     this.#options = options;
+    this.media = new RoundMedia(task);
   }
 
   push(batch: readonly (ResponseEvent | JsonObject)[]): void {
+    this.hasBegun ||= batch.length > 0;
     for (const [at, event] of batch.entries()) {
       if (this.end !== undefined) return;
       if (event["type"] === "error") this.#failed(event);
+      else if (event["type"] === partialImage) this.#drew(event);
+      else if (event["type"] === progress) this.#cameOn(event);
       else this.#take(event as ResponseEvent, batch, at);
     }
   }
@@ -46,6 +55,7 @@ export class ModelRound {
   /** Closes what is open as it is: the run was stopped, and what was said is kept. */
   close(): void {
     for (const id of this.#open.keys()) this.#closeIncomplete(id);
+    this.media.close();
   }
 
   #take(event: ResponseEvent, batch: readonly unknown[], at: number): void {
@@ -97,11 +107,13 @@ export class ModelRound {
 
   /** The error of a response, or an event that is one. */
   #failed(event: JsonObject): void {
+    const { usage } = event;
     const { code, message } = { ...event, ...(event["error"] as JsonObject | null | undefined) };
     this.end = {
       is: "failed",
       code: typeof code === "string" && code !== "" ? code : "upstream_error",
       message: typeof message === "string" && message !== "" ? message : "the model failed",
+      usage: typeof usage === "object" ? (usage as ResponseUsage | null) : null,
     };
   }
 
@@ -161,12 +173,36 @@ export class ModelRound {
     message.writer.textDone();
   }
 
+  #drew({ item_id: id, partial_image_b64: base64, output_format: format }: JsonObject): void {
+    if (typeof id !== "string" || typeof base64 !== "string" || this.#told.has(id)) return;
+    this.media.partial(id, base64, imageType(format));
+  }
+
+  #cameOn({ message, fraction }: JsonObject): void {
+    const { round } = this.#task.state;
+    this.#task.roundProgress(round, this.#options.told(textOf(message ?? "")), partOfOne(fraction));
+  }
+
+  /** What it made, or that it made nothing of it. */
+  #made(item: JsonObject & { id: string }): void {
+    const { id, result, output_format, media_type, transcript } = item;
+    this.#told.add(id);
+    if (typeof result !== "string" || result === "") this.media.cut(id);
+    else if (item["type"] === audioCall)
+      this.media.audio(
+        id,
+        result,
+        typeof media_type === "string" && media_type !== "" ? media_type : "audio/mpeg",
+        typeof transcript === "string" ? transcript : undefined,
+      );
+    else this.media.image(id, result, imageType(output_format));
+  }
+
   #closed(item: OutputItem): void {
-    if (item.type === "image_generation_call" && item.result !== null)
-      this.images.push({
-        base64: item.result,
-        mediaType: `image/${item.output_format || "png"}`,
-      });
+    if (item.type === "image_generation_call" || (item.type as string) === audioCall) {
+      if (!this.#told.has(item.id)) this.#made(item as unknown as JsonObject & { id: string });
+      return;
+    }
     // A server may tell an item when it is done, and only then.
     if (!this.#open.has(item.id) && !this.#told.has(item.id)) this.#opened(item);
     const open = this.#open.get(item.id);
@@ -200,6 +236,7 @@ export class ModelRound {
 
   #ended(finishReason: string, usage: ResponseUsage | null): void {
     for (const id of this.#open.keys()) this.#closeIncomplete(id);
+    this.media.cut();
     this.end = { is: "done", finishReason, usage };
   }
 
@@ -209,6 +246,16 @@ export class ModelRound {
     if (open?.type === "call") open.writer.done(open.arguments, { status: "incomplete" });
     else open?.writer.done({ status: "incomplete" });
   }
+}
+
+/** A picture before it is done, of a server that sends such. */
+const partialImage = "response.image_generation_call.partial_image";
+/** Ours, for models that make no text: a sound, as pictures are known to Responses; and how far they have come. */
+const audioCall = "audio_generation_call";
+const progress = "deltawire.progress";
+
+function imageType(format: unknown): string {
+  return `image/${typeof format === "string" && format !== "" ? format : "png"}`;
 }
 
 function partsOf(

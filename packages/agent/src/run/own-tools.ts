@@ -74,6 +74,8 @@ export const readResult: Tool = toolOf({
     additionalProperties: false,
   },
   effect: "pure",
+  // What it reads has been released.
+  approval: { result: "never" },
   parallel: true,
   run: carriedOutByTheRuntime,
 });

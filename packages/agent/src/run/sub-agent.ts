@@ -46,7 +46,7 @@ export async function askAgent(
   if (known === undefined) {
     const model = modelNameOf(helper);
     try {
-      toolsetOf(helper, undefined);
+      toolsetOf(helper);
       mustHavePrice(model, costLimitOf(run, helper), tree.options.price);
     } catch (error) {
       const message = messageOf(error);

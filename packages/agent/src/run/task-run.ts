@@ -27,6 +27,7 @@ import { refuseCall } from "../calls/refuse-call.ts";
 import { RuntimeError } from "../runtime-error.ts";
 import { Stopped, stoppedBy, throwIfStopped, type Stop } from "./stop.ts";
 import { askAgent } from "./sub-agent.ts";
+import type { TaskRequest } from "../task-request.ts";
 import { toolsetOf, type Toolset } from "./toolset.ts";
 import type { TreeRun } from "./tree-run.ts";
 import { unreachable } from "../unreachable.ts";
@@ -37,6 +38,8 @@ export class TaskRun {
   readonly tree: TreeRun;
   readonly task: TaskWriter;
   readonly agent: Agent;
+  /** What the task was asked with. A sub-agent is asked nothing but its words. */
+  readonly asked: Pick<TaskRequest, "preamble" | "instructions" | "options" | "chat_id">;
   readonly toolset: Toolset;
   readonly pool: ReferencePool;
   readonly activity: Activity;
@@ -57,8 +60,8 @@ export class TaskRun {
     this.agent = agent;
     const { depth } = task.state.info;
     this.depth = depth;
-    const { instructions } = tree.privateParts.request(task.taskId);
-    this.toolset = toolsetOf(agent, typeof instructions === "string" ? instructions : undefined);
+    this.asked = tree.privateParts.request(task.taskId);
+    this.toolset = toolsetOf(agent, this.asked);
     this.pool = tree.poolOf(task.state);
     this.activity = new Activity(task, (id) => tree.decisions.approval(id), this.signal);
     this.ended = new Promise((resolve) => (this.#hasEnded = resolve));

@@ -1,6 +1,7 @@
 import type { Agent } from "../agent.ts";
 import { askForHelp, readResult } from "./own-tools.ts";
 import { RuntimeError } from "../runtime-error.ts";
+import type { TaskRequest } from "../task-request.ts";
 import type { Tool, ToolGroup } from "../tool.ts";
 
 /** What an agent can do, and what its model is told of it. */
@@ -8,12 +9,15 @@ export interface Toolset {
   readonly tools: ReadonlyMap<string, Tool>;
   /** Which of them asks other agents, if there are any to be asked. */
   readonly help: Tool | undefined;
-  /** The agent's instructions and the rules of the groups that are on. */
+  /** What the request says, the agent's instructions and the rules of the groups that are on. */
   readonly instructions: string;
 }
 
 /** Throws where two tools have one name: a model could not tell them apart. */
-export function toolsetOf(agent: Agent, moreInstructions: string | undefined): Toolset {
+export function toolsetOf(
+  agent: Agent,
+  { preamble = "", instructions = "" }: Pick<TaskRequest, "preamble" | "instructions"> = {},
+): Toolset {
   const tools = new Map<string, Tool>();
   const rules: string[] = [];
   const add = (tool: Tool): void => {
@@ -39,7 +43,7 @@ export function toolsetOf(agent: Agent, moreInstructions: string | undefined): T
     add(readResult);
     rules.push(citing);
   }
-  const texts = [agent.instructions, moreInstructions ?? "", ...rules];
+  const texts = [preamble, agent.instructions, instructions, ...rules];
   return { tools, help, instructions: texts.filter((text) => text !== "").join("\n\n") };
 }
 

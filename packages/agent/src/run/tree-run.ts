@@ -16,14 +16,17 @@ import { modelNameOf, type Agent } from "../agent.ts";
 import { Decisions } from "../approvals/decisions.ts";
 import { endTask } from "./end-task.ts";
 import { brief } from "../event-text.ts";
+import type { Cuts } from "../calls/cuts.ts";
 import { Journal } from "../log/journal.ts";
 import type { Model } from "../model.ts";
 import type { ModelWaits } from "../model/model-waits.ts";
 import type { PrivateParts } from "../log/private-parts.ts";
 import type { Redact } from "../redaction.ts";
+import type { TaskRequest } from "../task-request.ts";
 import { Stopped, throwIfStopped, type Stop } from "./stop.ts";
 import { TaskRun } from "./task-run.ts";
 import type { Price } from "./usage.ts";
+import type { Variables } from "../variables/variables.ts";
 
 /** What a root task and all below it need from outside. */
 export interface TreeOptions {
@@ -34,6 +37,10 @@ export interface TreeOptions {
   modelWaits: ModelWaits;
   /** Takes secrets out of what tools give and of what models fail with, before it is written. */
   redact: Redact;
+  /** The long values of a chat. */
+  variablesOf: (chatId: string) => Variables | undefined;
+  /** Where texts of a chat may be cut. */
+  cutsOf: (chatId: string) => Cuts | undefined;
   now: () => number;
   newId: (prefix: string) => string;
   sha256: (text: string) => string;
@@ -145,7 +152,10 @@ export class TreeRun {
     reason: string | undefined,
   ): Promise<"canceled" | "ended"> {
     const state = this.state.tasks[taskId];
-    if (state === undefined || hasEnded(state.status)) return "ended";
+    if (state === undefined || hasEnded(state.status)) {
+      await this.journal.settled();
+      return "ended";
+    }
     const run = this.tasks.get(taskId);
     const why = { by, ...(reason === undefined ? {} : { reason }) };
     if (run === undefined) endTask(this.writer, taskId, { is: "canceled", ...why });
@@ -191,6 +201,21 @@ export class TreeRun {
 
   get state(): TaskTree {
     return this.writer.state;
+  }
+
+  /** Those of the chat that it answers in, which all tasks of it share. */
+  get variables(): Variables | undefined {
+    return this.#ofChat(this.options.variablesOf);
+  }
+
+  /** Anywhere, if undefined. */
+  get cuts(): Cuts | undefined {
+    return this.#ofChat(this.options.cutsOf);
+  }
+
+  #ofChat<T>(find: (chatId: string) => T | undefined): T | undefined {
+    const { chat_id } = this.privateParts.request(this.rootTaskId) as Pick<TaskRequest, "chat_id">;
+    return chat_id === undefined ? undefined : find(chat_id);
   }
 
   poolOf(state: TaskState): ReferencePool {

@@ -254,7 +254,8 @@ function shown(value: unknown): string {
   if (isRecord(value)) return "an object";
   if (value === undefined) return "nothing";
   const text = JSON.stringify(value) ?? typeof value;
-  return text.length <= 60 ? text : `${text.slice(0, 57)}…`;
+  // Not its beginning: that may end within a private value, which is not known by half of it.
+  return text.length <= 60 ? text : `a text of ${text.length - 2} characters`;
 }
 
 /** The same text for the same JSON value, whatever the order of its keys. */

@@ -139,7 +139,8 @@ function sentence(near: string): string {
 
 export const helpText = `Deltawire: any Responses or Chat client on any Chat or Responses upstream.
 
-  deltawire [serve]              serve on http://127.0.0.1:4141: models below /v1, agents at work below /api/tasks
+  deltawire [serve]              serve on http://127.0.0.1:4141: models below /v1, agents at work below
+                                 /api/tasks, conversations below /api/chats
   deltawire codex [ARGUMENT …]   run the installed Codex against this gateway; its files stay as they are
   deltawire migrate [FILE] [--write]
                                  move wire_api = "chat" providers of a Codex configuration to this gateway

@@ -107,7 +107,9 @@ function greeting(
     ["Codex", `${[command, ...flags, "codex"].join(" ")}, or paste the block that the page shows`],
     ["page", `${reached}/`],
     ["API", `${reached}/v1`],
-    ["tasks", `${reached}/api/tasks, kept ${kept === undefined ? "until it stops" : `in ${kept}`}`],
+    ["tasks", `${reached}/api/tasks`],
+    ["chats", `${reached}/api/chats`],
+    ["kept", kept === undefined ? "until it stops" : `in ${kept}`],
   ];
   const table = lines.map(([name = "", text = ""]) => `  ${name.padEnd(10)} ${text}\n`).join("");
   return `Deltawire ${version} is listening on ${url}\n${table}`;

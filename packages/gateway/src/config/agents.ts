@@ -1,19 +1,16 @@
 import { textBeside, type Beside } from "./beside.ts";
-import type { AgentConfig, AgentLimits, ModelAlias } from "./config.ts";
+import type { AgentConfig, AgentLimits } from "./config.ts";
 import { decodeSection, tableOf } from "./decode.ts";
 import type { Reading, Table } from "./decode-value.ts";
 import type { KeyPath } from "./locate.ts";
-import type { ReadMcpServers } from "./mcp.ts";
-import { isKnown, listedModels, warnOfUnlisted, type Targets } from "./model-names.ts";
-import { didYouMean, nearest } from "./nearest.ts";
+import { checkModel, checkThatItChats, type NamedModels } from "./named-model.ts";
+import { didYouMean } from "./nearest.ts";
+import { usableOptions } from "./options.ts";
 import type { Decoded } from "./settings.ts";
-import { builtInGroups, type ReadTools } from "./tools.ts";
+import { toolGroupsOf, type KnownGroups } from "./tool-groups.ts";
 
 /** What an agent may name. */
-export interface Known extends Targets {
-  readonly models: ReadonlyMap<string, ModelAlias>;
-  readonly tools: ReadTools;
-  readonly mcp: ReadMcpServers;
+export interface Known extends Omit<NamedModels, "agents" | "insteadOf">, KnownGroups {
   readonly beside: Beside;
 }
 
@@ -44,7 +41,13 @@ function readAgent(
   const given = decodeSection("agents.*", table, path, reading);
   const { model } = given;
   if (model !== undefined) {
-    checkModel(model, [...path, "model"], named, known, reading);
+    const place = [...path, "model"];
+    const insteadOf = (agent: string) =>
+      agent === name
+        ? 'write "upstream/model"'
+        : `to let it be asked for help write agents = ["${agent}"]`;
+    checkModel(model, place, { ...known, agents: named, insteadOf }, reading);
+    checkThatItChats(model, place, known, reading);
     if (given.max_cost !== undefined && known.models.get(model)?.price === undefined)
       reading.problems.error(
         [...path, "max_cost"],
@@ -52,7 +55,7 @@ function readAgent(
       );
   }
   const instructions = instructionsOf(given, path, known.beside, reading);
-  const groups = groupsOf(given.tool_groups, [...path, "tool_groups"], known, reading);
+  const groups = toolGroupsOf(given.tool_groups, [...path, "tool_groups"], known, reading);
   const agents = helpersOf(name, given, named, reading);
   if (model === undefined) return undefined;
   return {
@@ -71,6 +74,7 @@ function readAgent(
     effort: given.effort,
     contextWindow: given.context_window,
     approvalSeconds: given.approval_seconds,
+    options: usableOptions(given.options, [...path, "options"], reading),
   };
 }
 
@@ -90,58 +94,6 @@ function checkName(name: string, path: KeyPath, known: Known, { problems }: Read
     );
 }
 
-/** As far as it can be told before the upstreams are asked for their models. */
-function checkModel(
-  model: string,
-  place: KeyPath,
-  agents: Table,
-  known: Known,
-  { problems }: Reading,
-): void {
-  if (Object.hasOwn(agents, model)) {
-    const advice =
-      model === place[1]
-        ? 'write "upstream/model"'
-        : `to let it be asked for help write agents = ["${model}"]`;
-    problems.error(place, `is an agent, and only a model can stand here; ${advice}`);
-    return;
-  }
-  if (known.models.has(model)) return;
-  const listed = listedModels(known);
-  const plain = listed.map((name) => name.slice(name.indexOf("/") + 1));
-  if (listed.includes(model) || plain.includes(model)) return;
-  const slash = model.indexOf("/");
-  const prefix = model.slice(0, Math.max(slash, 0));
-  const rest = model.slice(slash + 1);
-  if (isKnown(prefix, known) && rest !== "") {
-    warnOfUnlisted({ upstream: prefix, model: rest }, place, known, problems);
-    return;
-  }
-  const [only, another] = known.upstreams.keys();
-  const isSingle = only !== undefined && another === undefined && !known.demo;
-  if (isSingle) {
-    warnOfUnlisted({ upstream: only, model }, place, known, problems);
-    return;
-  }
-  const lists = [...known.upstreams.values()].map((upstream) => upstream?.models);
-  if (known.demo || lists.includes(undefined)) {
-    // Whether it is there is known only when the upstreams have told their models.
-    const upstreams = [...known.upstreams.keys(), ...(known.demo ? ["demo"] : [])];
-    const near = nearest(prefix, upstreams);
-    if (near !== undefined)
-      problems.warn(
-        place,
-        `there is no upstream ${JSON.stringify(prefix)}; did you mean ${near}/${rest}?`,
-      );
-    return;
-  }
-  const near = didYouMean(model, [...known.models.keys(), ...listed, ...plain]);
-  problems.error(
-    place,
-    `is no model of this gateway;${near || ' write "upstream/model", or a name of [models]'}`,
-  );
-}
-
 function instructionsOf(
   { instructions, instructions_file: file }: Decoded<"agents.*">,
   path: KeyPath,
@@ -153,25 +105,6 @@ function instructionsOf(
   if (instructions !== undefined)
     reading.problems.error(place, "is there beside instructions; keep one of the two");
   return textBeside(beside, file, place, reading) ?? "";
-}
-
-function groupsOf(
-  groups: readonly string[],
-  path: KeyPath,
-  { tools, mcp }: Known,
-  { problems }: Reading,
-): string[] {
-  const names: string[] = [...builtInGroups, ...mcp.keys()];
-  groups.forEach((group, index) => {
-    const place = [...path, index];
-    if (!names.includes(group)) {
-      const near = didYouMean(group, names) || ` known are ${names.join(", ")}`;
-      problems.error(place, `there is no tool group ${JSON.stringify(group)};${near}`);
-    } else if (tools.refused.has(group)) return;
-    else if ((group === "files" || group === "shell") && tools.groups[group] === undefined)
-      problems.error(place, `${group} needs a folder; write folder = "…" under [tools.${group}]`);
-  });
-  return [...new Set(groups)];
 }
 
 /** Who says that it may ask, but not whom, may ask all. */

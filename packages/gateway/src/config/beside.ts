@@ -25,12 +25,13 @@ export function textBeside(
   { problems }: Reading,
 ): string | undefined {
   if (beside.readFile === undefined) return "";
+  const found = pathFrom(beside, path);
   try {
-    const text = beside.readFile(pathFrom(beside, path)).replace(/^\uFEFF/, "");
+    const text = beside.readFile(found).replace(/^\uFEFF/, "");
     if (text.trim() !== "") return text;
-    problems.error(place, "is an empty file; write a text into it, or leave it out");
+    problems.error(place, `${found} is an empty file; write a text into it, or leave it out`);
   } catch (cause) {
-    problems.error(place, readFault(cause));
+    problems.error(place, `${found} ${readFault(cause)}`);
   }
   return undefined;
 }

@@ -21,18 +21,21 @@ export function isCodexConfig(document: Table): boolean {
   return document["model_providers"] !== undefined || document["model_provider"] !== undefined;
 }
 
-/** Codex has tables `[agents]` and `[tools]` too, and what is in them by its rules is none of ours. */
+/** Codex has tables `[agents]`, `[tools]` and `[skills]` too, and what is in them by its rules is none of ours. */
 export function withoutCodexSettings(document: Table): Table {
   if (!isCodexConfig(document)) return document;
-  const { agents, tools, ...others } = document;
+  const { agents, tools, skills, ...others } = document;
   const agentSettings = settingsOf("agents.*");
+  const skillSettings = settingsOf("skills.*");
   // Its own roles have a description, too.
   const isOurAgent = (table: Table) =>
     Object.keys(table).some((name) => name !== "description" && agentSettings.has(name));
+  const isOurSkill = (table: Table) => Object.keys(table).some((name) => skillSettings.has(name));
   return {
     ...others,
     agents: filtered(agents, (_, table) => isOurAgent(table)),
     tools: filtered(tools, (name) => builtInGroups.some((group) => group === name)),
+    skills: filtered(skills, (_, table) => isOurSkill(table)),
   };
 }
 

@@ -1,3 +1,4 @@
+import type { ModelOptions, ModelType, PrivacyKind } from "@deltawire/tasks/chats";
 import type { Profile } from "@deltawire/wire";
 
 /*
@@ -16,6 +17,9 @@ export interface Config {
   readonly tools: ToolsConfig;
   /** Servers of tools, by name; each is a tool group. */
   readonly mcp: ReadonlyMap<string, McpConfig>;
+  readonly chats: ChatsConfig;
+  /** By name, in the order of the file. */
+  readonly skills: ReadonlyMap<string, SkillConfig>;
   readonly store: StoreConfig;
   /** What a user should hear at the start: a key that is not set, a setting that Codex ignores. */
   readonly warnings: readonly string[];
@@ -82,14 +86,25 @@ export interface ModelAlias {
   readonly contextWindow: number | undefined;
   /** For limits of cost. Only names of `[models]` have one, so `upstream/model` has none. */
   readonly price: Price | undefined;
+  /** undefined, here and below: as its first target is known by its name. */
+  readonly type: ModelType | undefined;
+  /** What it takes beside text. */
+  readonly takes: readonly TakenKind[] | undefined;
+  readonly tools: boolean | undefined;
+  /** What chats ask it with unless they say otherwise. */
+  readonly options: ModelOptions;
 }
 
-/** For a million tokens each. */
+export type TakenKind = "image" | "audio" | "pdf";
+
 export interface Price {
+  /** For a million tokens, as the next two. */
   readonly input: number;
   /** Tokens that the provider had in its cache; without it they cost what the others cost. */
   readonly cached?: number;
   readonly output: number;
+  /** For a picture that the model makes. */
+  readonly image?: number;
 }
 
 export interface ModelTarget {
@@ -117,6 +132,8 @@ export interface AgentConfig {
   readonly contextWindow: number | undefined;
   /** How long a question to a person stays open; undefined: for ever. */
   readonly approvalSeconds: number | undefined;
+  /** What chats ask its model with, over those of the model. */
+  readonly options: ModelOptions;
 }
 
 export interface AgentLimits {
@@ -128,9 +145,14 @@ export interface AgentLimits {
 }
 
 /** Who is asked before a call is run, and before its result is told to the model; undefined: as each tool says. */
-export interface ToolPolicies {
+interface AskPolicies {
   readonly approval: "auto" | "ask once" | "ask always" | undefined;
   readonly results: "never" | "on error" | "always" | undefined;
+}
+
+export interface ToolPolicies extends AskPolicies {
+  /** Whether its tools get the private values of a chat, or their placeholders. */
+  readonly unmask: boolean;
 }
 
 /** The built-in tool groups. One that is undefined has no folder, and cannot be used. */
@@ -139,7 +161,7 @@ export interface ToolsConfig {
   readonly shell: ShellConfig | undefined;
   readonly web: WebConfig;
   readonly time: ToolPolicies;
-  readonly agents: ToolPolicies;
+  readonly agents: AskPolicies;
 }
 
 interface FilesConfig extends ToolPolicies {
@@ -187,6 +209,43 @@ export type McpTransport =
       /** May hold secrets. */
       readonly headers: Readonly<Record<string, string>>;
     };
+
+/** What new chats have. */
+export interface ChatsConfig {
+  /** One of the two at most. */
+  readonly model: string | undefined;
+  readonly agent: string | undefined;
+  readonly instructions: string;
+  readonly toolGroups: readonly string[];
+  /** How many turns of the conversation a model is told; 0: all. */
+  readonly turns: number;
+  /** How often the model is asked for one answer. */
+  readonly rounds: number;
+  /** Whether a model names chats. */
+  readonly titles: boolean;
+  /** undefined: the one that answers. */
+  readonly titleModel: string | undefined;
+  readonly options: ModelOptions;
+  /** What is masked before a model is told. */
+  readonly privacy: readonly PrivacyKind[];
+  /** undefined: the system's. */
+  readonly timeZone: string | undefined;
+  /** Whether every message tells its own time. */
+  readonly exactTime: boolean;
+  /** How long a deleted chat can be restored. */
+  readonly deletedDays: number;
+}
+
+/** A text that the model is told always, or that it reads when it needs it. */
+export interface SkillConfig {
+  readonly name: string;
+  readonly text: string;
+  /** Exactly where it is not `always` told. */
+  readonly when?: string;
+  readonly always: boolean;
+  /** For people. */
+  readonly description: string;
+}
 
 export interface StoreConfig {
   /** False: tasks are kept in memory, until the gateway stops. */

@@ -1,3 +1,4 @@
+import type { JsonObject } from "@deltawire/wire";
 import type { KeyPath } from "./locate.ts";
 import { didYouMean } from "./nearest.ts";
 import type { Problems } from "./problems.ts";
@@ -95,7 +96,7 @@ const decoders: { readonly [T in SettingType]: Decode<SettingValues[T]> } = {
   "JSON table"(value, setting, place, reading) {
     const table = decoders.table(value, setting, place, reading);
     const odd = notJson(table, place);
-    if (odd === undefined) return table;
+    if (odd === undefined) return table as JsonObject | undefined;
     return wrong("JSON has no such value; write a text", odd, reading.problems);
   },
 };

@@ -1,8 +1,11 @@
+import type { ModelType } from "@deltawire/tasks/chats";
+import { knownType } from "../models/known-models.ts";
 import type { ModelAlias, ModelTarget, Price } from "./config.ts";
 import { decodeSection, tableOf } from "./decode.ts";
 import { decodeValue, isTable, type Reading, type Table } from "./decode-value.ts";
 import type { KeyPath } from "./locate.ts";
 import { didYouMean, nearest } from "./nearest.ts";
+import { usableOptions } from "./options.ts";
 import type { Problems } from "./problems.ts";
 import { settingsOf, type Decoded } from "./settings.ts";
 import type { ReadUpstreams } from "./upstream.ts";
@@ -34,8 +37,17 @@ export function readModelNames(
     );
     checkList(texts, use, place, reading);
     const contextWindow = long?.context_window;
-    const price = long && isTable(given) ? priceOf(long, given, path, reading) : undefined;
-    aliases.set(name, { targets: use, contextWindow, price });
+    const type = long?.type ?? typeOf(use);
+    const price = long && isTable(given) ? priceOf(long, type, given, path, reading) : undefined;
+    aliases.set(name, {
+      targets: use,
+      contextWindow,
+      price,
+      type: long?.type,
+      takes: long?.takes && [...new Set(long.takes)],
+      tools: long?.tools,
+      options: usableOptions(long?.options ?? {}, [...path, "options"], reading),
+    });
   }
   return aliases;
 }
@@ -125,16 +137,31 @@ function checkList(
   if (twice !== undefined) problems.error(place, `has ${twice} twice; take one out`);
 }
 
-/** A cost that is counted by half would be no limit. */
+function typeOf([target]: readonly ModelTarget[]): ModelType {
+  return target === undefined ? "chat" : knownType(`${target.upstream}/${target.model}`);
+}
+
+/** A cost that is counted by half would be no limit. Only who makes pictures may cost by the picture alone. */
 function priceOf(
-  { price_input: input, price_cached: cached, price_output: output }: Decoded<"models.*">,
+  prices: Decoded<"models.*">,
+  type: ModelType,
   given: Table,
   path: KeyPath,
   { problems }: Reading,
 ): Price | undefined {
+  const { price_input: input, price_cached: cached, price_output: output } = prices;
+  const { price_image: image } = prices;
   if (input !== undefined && output !== undefined)
-    return { input, output, ...(cached === undefined ? {} : { cached }) };
-  const hasPrice = input !== undefined || cached !== undefined || output !== undefined;
+    return {
+      input,
+      output,
+      ...(cached === undefined ? {} : { cached }),
+      ...(image === undefined ? {} : { image }),
+    };
+  const hasTokens = input !== undefined || cached !== undefined || output !== undefined;
+  if (image !== undefined && !hasTokens && (type === "image-gen" || type === "image-edit"))
+    return { input: 0, output: 0, image };
+  const hasPrice = hasTokens || image !== undefined;
   for (const missing of hasPrice ? ["price_input", "price_output"] : [])
     if (given[missing] === undefined)
       problems.error([...path, missing], "is missing; a price needs price_input and price_output");

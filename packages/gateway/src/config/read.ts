@@ -2,6 +2,7 @@ import { parse, TomlError } from "smol-toml";
 import { readAgents } from "./agents.ts";
 import { pointsAtGateway } from "./base-url.ts";
 import type { Beside } from "./beside.ts";
+import { readChats } from "./chats.ts";
 import { isCodexConfig, readCodexProviders, withoutCodexSettings } from "./codex-providers.ts";
 import type { Config, UpstreamConfig } from "./config.ts";
 import { placesOf } from "./decode.ts";
@@ -12,6 +13,7 @@ import { didYouMean, nearest } from "./nearest.ts";
 import { ConfigError, Problems, type Place } from "./problems.ts";
 import type { Environment } from "./secret.ts";
 import { readServer, type ServerOverrides } from "./server.ts";
+import { readSkills } from "./skills.ts";
 import { readStore } from "./store.ts";
 import { readTools } from "./tools.ts";
 import { readUpstreams } from "./upstream.ts";
@@ -56,6 +58,13 @@ export function readConfig(text: string, options: ReadOptions): Config {
   const mcp = readMcpServers(document["mcp"], options, reading);
   const known = { upstreams, demo, models, tools, mcp, beside: options };
   const agents = readAgents(document["agents"], known, reading);
+  const written = document["agents"];
+  const chats = readChats(
+    document["chats"],
+    { ...known, agents: isTable(written) ? written : {} },
+    reading,
+  );
+  const skills = readSkills(document["skills"], options, reading);
   const store = readStore(document["store"], options, reading);
   problems.throwIfAny();
   return {
@@ -65,6 +74,8 @@ export function readConfig(text: string, options: ReadOptions): Config {
     agents,
     tools: tools.groups,
     mcp: new Map([...mcp].filter(isUsable)),
+    chats,
+    skills,
     store,
     warnings: problems.warnings,
   };
@@ -110,6 +121,8 @@ const sections = [
   "agents",
   "tools",
   "mcp",
+  "chats",
+  "skills",
   "store",
   "model_providers",
 ] as const;

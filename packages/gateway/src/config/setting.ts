@@ -1,3 +1,4 @@
+import type { JsonObject } from "@deltawire/wire";
 import type { Secret } from "./secret.ts";
 
 /** A line of the table. */
@@ -45,5 +46,5 @@ export interface SettingValues {
   "table of variables": Readonly<Record<string, Secret>>;
   table: Readonly<Record<string, unknown>>;
   /** What can be part of a request. */
-  "JSON table": Readonly<Record<string, unknown>>;
+  "JSON table": JsonObject;
 }

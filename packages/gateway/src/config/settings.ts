@@ -1,3 +1,4 @@
+import { chatSettings } from "./chat-settings.ts";
 import { flagSettings } from "./profile-flags.ts";
 import type { Setting, SettingValues } from "./setting.ts";
 import { taskSettings } from "./task-settings.ts";
@@ -206,7 +207,43 @@ const described = [
     least: 0,
     description: "The price of a million tokens that the model writes, its reasoning included.",
   },
+  {
+    path: "models.*.price_image",
+    type: "number",
+    otherwise: "not known",
+    least: 0,
+    description: "The price of a picture that the model makes, beside that of its tokens.",
+  },
+  {
+    path: "models.*.type",
+    type: "word",
+    otherwise: 'as its name is known, else "chat"',
+    words: ["chat", "image-gen", "image-edit", "audio-stt", "audio-tts"],
+    description:
+      "What it makes: answers, pictures, changed pictures, texts of speech, or speech of texts.",
+  },
+  {
+    path: "models.*.takes",
+    type: "list of words",
+    otherwise: "as its name is known",
+    words: ["image", "audio", "pdf"],
+    description: "What it takes beside text; the rest is converted in chats, or left out.",
+  },
+  {
+    path: "models.*.tools",
+    type: "boolean",
+    otherwise: "as its name is known",
+    description: "Whether it can call tools; chats do not offer any to a model that cannot.",
+  },
+  {
+    path: "models.*.options",
+    type: "JSON table",
+    default: {},
+    description:
+      "Parameters of requests in chats, such as temperature, by their names on the Responses wire.",
+  },
   ...taskSettings,
+  ...chatSettings,
 ] as const satisfies readonly Setting[];
 
 export const settings: readonly Setting[] = [...described, ...flagSettings];
@@ -224,6 +261,8 @@ export type Section =
   | "tools.time"
   | "tools.agents"
   | "mcp.*"
+  | "chats"
+  | "skills.*"
   | "store";
 
 /** The settings of a section by name, decoded and with defaults filled in. */
@@ -238,7 +277,9 @@ type NameIn<S extends Section, Path extends string> = Path extends `${S}.${infer
 type ValueOf<Line extends Setting> =
   | (Line extends { words: readonly (infer Word)[]; type: "word" }
       ? Word
-      : SettingValues[Line["type"]])
+      : Line extends { words: readonly (infer Word)[]; type: "list of words" }
+        ? readonly Word[]
+        : SettingValues[Line["type"]])
   | (Line extends { default: unknown } ? never : undefined);
 
 /** The settings of a table such as `upstreams.*.flags`, by name. */

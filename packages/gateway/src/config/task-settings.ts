@@ -116,6 +116,12 @@ export const taskSettings = [
     description: "How long a question to a person stays open.",
   },
   {
+    path: "agents.*.options",
+    type: "JSON table",
+    default: {},
+    description: "Parameters of requests in chats with it, over those of its model.",
+  },
+  {
     path: "tools.files.folder",
     type: "string",
     required: 'write folder = "…", the folder that the tools may not leave',
@@ -128,6 +134,7 @@ export const taskSettings = [
     description: "Whether files can only be read, not written or edited.",
   },
   ...policies("tools.files", approvals),
+  unmask("tools.files"),
   {
     path: "tools.shell.folder",
     type: "string",
@@ -156,6 +163,7 @@ export const taskSettings = [
   },
   // A command is asked about every time, whatever was said to the same one before; `allow` names the others.
   ...policies("tools.shell", ["ask always"]),
+  unmask("tools.shell"),
   {
     path: "tools.web.max_kb",
     type: "number",
@@ -173,7 +181,9 @@ export const taskSettings = [
     description: "How long a page may take.",
   },
   ...policies("tools.web", approvals),
+  unmask("tools.web"),
   ...policies("tools.time", approvals),
+  unmask("tools.time"),
   ...policies("tools.agents", approvals),
   {
     path: "mcp.*.command",
@@ -226,6 +236,7 @@ export const taskSettings = [
     description: "The only tools of it that are used.",
   },
   ...policies("mcp.*", approvals),
+  unmask("mcp.*"),
   {
     path: "store.enabled",
     type: "boolean",
@@ -277,4 +288,13 @@ function policies<const Group extends string, const Word extends string>(
       description: "When a person is asked before the model is told a result.",
     },
   ] as const;
+}
+
+function unmask<const Group extends string>(group: Group) {
+  return {
+    path: `${group}.unmask`,
+    type: "boolean",
+    default: true,
+    description: "Whether its tools get the private values of a chat; if not, their placeholders.",
+  } as const;
 }

@@ -38,7 +38,7 @@ export function readTools(table: unknown, beside: Beside, reading: Reading): Rea
         ...policiesOf(web),
       },
       time: policiesOf(time),
-      agents: policiesOf(agents),
+      agents: { approval: agents.approval, results: agents.results },
     },
     refused,
   };
@@ -97,6 +97,6 @@ function hasFolder(table: unknown): boolean {
   return isTable(table) && table["folder"] !== undefined;
 }
 
-export function policiesOf({ approval, results }: ToolPolicies): ToolPolicies {
-  return { approval, results };
+export function policiesOf({ approval, results, unmask }: ToolPolicies): ToolPolicies {
+  return { approval, results, unmask };
 }

@@ -7,6 +7,7 @@ import { waitForAgents } from "./helper-calls.ts";
 import { offeredTools, type OfferedTool, type Plan, type PlannedCall } from "./offered-tools.ts";
 import { isChinese, reportOf, sayAttachments, sayWords, summaryOf } from "./say.ts";
 import { showcase } from "./showcase.ts";
+import { titleAsked } from "./title.ts";
 
 /** What the demo model answers, in order. */
 export interface Answer {
@@ -97,6 +98,8 @@ function sayAnswer(
   const { words, results, attachments, summary } = conversation;
   const schema = schemaAsked(request);
   if (schema !== undefined) return answerInJson(schema, conversation);
+  const title = titleAsked(request, conversation);
+  if (title !== undefined) return title;
   if (asksForSummary(words)) return summaryOf(conversation);
   if (summary !== undefined) return `I go on from the summary:\n\n${summary.trim().slice(0, 500)}`;
   if (results.length > 0) return reportOf(results, isChinese(words));

@@ -1,10 +1,15 @@
-/** A file of an upload: how large it is, not what is in it. */
+import { crc32 } from "node:zlib";
+
+/** A file of an upload: how large it is, and not all that is in it. */
 export interface UploadedFile {
   field: string;
   filename: string;
   size: number;
+  checksum: number;
+  beginning: Buffer;
 }
 
+const longestBeginning = 64 * 1024;
 const longestHead = 8 * 1024;
 const longestField = 1024;
 
@@ -16,7 +21,7 @@ type State =
   | { reading: "nothing" };
 
 /**
- * Reads `multipart/form-data` as it comes. Of a file only the size is kept, of a field its beginning, and of the bytes
+ * Reads `multipart/form-data` as it comes. Of a file its size and its beginning are kept, of a field its beginning, and of the bytes
  * no more than may be half a boundary.
  */
 export class Multipart {
@@ -67,13 +72,13 @@ export class Multipart {
       this.fields.set(field, "");
       return { reading: "field", name: field, text: "" };
     }
-    const file = { field, filename, size: 0 };
+    const file = { field, filename, size: 0, checksum: 0, beginning: Buffer.alloc(0) };
     this.files.push(file);
     return { reading: "file", file };
   }
 
   #take(bytes: Buffer): void {
-    if (this.#state.reading === "file") this.#state.file.size += bytes.length;
+    if (this.#state.reading === "file") addTo(this.#state.file, bytes);
     if (this.#state.reading !== "field" || this.#state.text.length > longestField) return;
     this.#state.text += bytes.subarray(0, longestField).toString();
     this.fields.set(this.#state.name, this.#state.text);
@@ -83,4 +88,11 @@ export class Multipart {
     this.#state = { reading: "nothing" };
     this.#held = Buffer.alloc(0);
   }
+}
+
+function addTo(file: UploadedFile, bytes: Buffer): void {
+  file.size += bytes.length;
+  file.checksum = crc32(bytes, file.checksum);
+  const missing = longestBeginning - file.beginning.length;
+  if (missing > 0) file.beginning = Buffer.concat([file.beginning, bytes.subarray(0, missing)]);
 }

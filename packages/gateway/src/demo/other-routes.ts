@@ -1,8 +1,6 @@
 import type { JsonObject, JsonValue } from "@deltawire/wire";
 import { tokensIn } from "./count.ts";
-import { asText } from "../json.ts";
-import { pictureFor, toneFor, vectorFor } from "./media.ts";
-import type { Multipart } from "./multipart.ts";
+import { vectorFor } from "./media.ts";
 import { quirks, usualContextWindow } from "./quirks.ts";
 
 /** What is answered at once, in one piece. */
@@ -12,13 +10,15 @@ export interface Answered {
 }
 
 export function modelList(created: number): Answered {
-  const data = [...quirks].map(([id, { description, contextWindow = usualContextWindow }]) => ({
+  const data = [...quirks].map(([id, { description, contextWindow, makes }]) => ({
     id,
     object: "model",
     created,
     owned_by: "deltawire-demo",
     description,
-    context_length: contextWindow,
+    ...(makes === undefined
+      ? { context_length: contextWindow ?? usualContextWindow }
+      : { type: makes }),
   }));
   return json({ object: "list", data });
 }
@@ -47,40 +47,6 @@ export function embeddings(request: JsonObject): Answered {
 function inputsOf(input: JsonValue | undefined): JsonValue[] {
   if (!Array.isArray(input)) return [input ?? ""];
   return input.every((entry) => typeof entry === "number") ? [JSON.stringify(input)] : input;
-}
-
-export function speech({ input }: JsonObject): Answered {
-  return { contentType: "audio/wav", body: toneFor(asText(input)) };
-}
-
-export function images(request: JsonObject, created: number): Answered {
-  const { prompt, n } = request;
-  return pictures(asText(prompt), typeof n === "number" ? n : 1, created);
-}
-
-export function editedImages({ fields }: Multipart, created: number): Answered {
-  return pictures(fields.get("prompt") ?? "", Number(fields.get("n") ?? 1), created);
-}
-
-function pictures(prompt: string, n: number, created: number): Answered {
-  const count = Math.min(Math.max(Math.trunc(n) || 1, 1), 10);
-  const data = Array.from({ length: count }, (_, at) => ({
-    b64_json: pictureFor(`${prompt}${at}`).toString("base64"),
-  }));
-  return json({ created, data });
-}
-
-/** The demo cannot hear; it says what it got. */
-export function transcript({ files, fields }: Multipart): Answered {
-  const [file] = files;
-  const text =
-    file === undefined
-      ? "The demo got no file."
-      : `The demo got ${file.filename} with ${file.size} bytes. It cannot listen to it.`;
-  const format = fields.get("response_format");
-  if (format === "text") return { contentType: "text/plain; charset=utf-8", body: `${text}\n` };
-  const verbose = { task: "transcribe", language: "english", duration: 1, text, segments: [] };
-  return json(format === "verbose_json" ? verbose : { text });
 }
 
 function json(value: object): Answered {

@@ -16,6 +16,10 @@ export interface Quirk {
   readonly neverStreams?: true;
   /** Not even headers come. */
   readonly neverAnswers?: true;
+  /** It does not chat. */
+  readonly makes?: "image" | "audio";
+  /** It knows what the demo's own sounds say. */
+  readonly hears?: true;
 }
 
 const smallWindow = 8000;
@@ -186,6 +190,29 @@ const table = {
   "no-empty-content": {
     description: "Refuses messages with empty content.",
     refuses: refuse.noEmptyContent,
+  },
+
+  // Models that do not chat
+  painter: {
+    description: "Draws pictures: /v1/images/generations.",
+    refuses: refuse.notForChats,
+    makes: "image",
+  },
+  retoucher: {
+    description: "Edits pictures: /v1/images/edits.",
+    refuses: refuse.notForChats,
+    makes: "image",
+  },
+  listener: {
+    description: "Writes down what the speaker says: /v1/audio/transcriptions.",
+    refuses: refuse.notForChats,
+    makes: "audio",
+    hears: true,
+  },
+  speaker: {
+    description: "Says words in a tone of its own: /v1/audio/speech.",
+    refuses: refuse.notForChats,
+    makes: "audio",
   },
 } as const satisfies Record<string, Quirk>;
 

@@ -143,6 +143,13 @@ export const noEmptyContent: RefusalRule = ({ messages }) =>
     ? refusal(400, "messages: text content blocks must be non-empty")
     : undefined;
 
+export const notForChats: RefusalRule = () =>
+  refusal(
+    404,
+    "This is not a chat model and thus not supported in the v1/chat/completions endpoint.",
+    { param: "model" },
+  );
+
 function callsTools(message: ChatMessage): boolean {
   return message.role === "assistant" && (message.tool_calls ?? []).length > 0;
 }

@@ -6,12 +6,14 @@ import { decodeChatRequest, WireError, type ChatRequest, type JsonValue } from "
 import { readConversation } from "./conversation.ts";
 import { asText, isObject, parseJson } from "../json.ts";
 import { newId } from "../new-id.ts";
+import * as media from "./media-routes.ts";
 import { Multipart } from "./multipart.ts";
 import * as other from "./other-routes.ts";
 import { left, play, type Pace } from "./play.ts";
 import { quirks, type Quirk } from "./quirks.ts";
 import { refusal, type Refusal } from "./refusals.ts";
 import { replyTo } from "./reply.ts";
+import { unreachable } from "../unreachable.ts";
 
 export interface DemoOptions {
   /** How long to wait between two chunks; 0 unless told. */
@@ -135,14 +137,24 @@ async function route(
     case "POST /v1/embeddings":
       return send(response, other.embeddings(await readModelJson(request, seen)));
     case "POST /v1/audio/speech":
-      return send(response, other.speech(await readModelJson(request, seen)));
+      return answer(response, media.speech(await readModelJson(request, seen)), state, signal);
     case "POST /v1/images/generations":
-      return send(response, other.images(await readModelJson(request, seen), created));
+      return answer(
+        response,
+        media.images(await readModelJson(request, seen), created),
+        state,
+        signal,
+      );
     case "POST /v1/images/edits":
-      return send(response, other.editedImages(await readUpload(request), created));
+      return answer(
+        response,
+        media.editedImages(await readUpload(request), created),
+        state,
+        signal,
+      );
     case "POST /v1/audio/transcriptions":
     case "POST /v1/audio/translations":
-      return send(response, other.transcript(await readUpload(request)));
+      return answer(response, media.transcript(await readUpload(request)), state, signal);
     default:
       return refuse(response, refusal(404, `Unknown request URL: ${method} ${path}.`));
   }
@@ -239,6 +251,27 @@ function refusalOf(error: unknown): Refusal {
 function refuse(response: ServerResponse, { status, headers, body }: Refusal): void {
   response.writeHead(status, { ...headers, "content-type": "application/json" });
   response.end(JSON.stringify(body));
+}
+
+async function answer(
+  response: ServerResponse,
+  answered: media.MediaAnswer,
+  { pace }: State,
+  signal: AbortSignal,
+): Promise<void> {
+  switch (answered.is) {
+    case "whole":
+      return send(response, answered);
+    case "refused":
+      return refuse(response, answered.refusal);
+    case "stream":
+      response.writeHead(200, { "content-type": "text/event-stream; charset=utf-8" });
+      // Whoever waits for a picture knows at once that it is being made.
+      response.flushHeaders();
+      return play(answered.steps, response, pace, signal);
+    default:
+      return unreachable(answered);
+  }
 }
 
 function send(response: ServerResponse, { contentType, body }: other.Answered): void {

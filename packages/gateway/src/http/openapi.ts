@@ -1,11 +1,15 @@
-import { routes } from "./routes.ts";
+import { chatOperations } from "./chat-openapi.ts";
+import { chatSchemas } from "./chat-schemas.ts";
+import type { Operation } from "./openapi-parts.ts";
+import { routes, type RouteName } from "./routes.ts";
 import { taskOperations, taskSchemas } from "./task-openapi.ts";
 
 /** The gateway's interface as an OpenAPI 3.1 document. Bodies below `/v1` are OpenAI's, and are described there. */
 export function openApi(version: string, url: string): object {
   const paths: Record<string, Record<string, object>> = {};
   for (const { method, path, name, open, summary } of routes) {
-    const operation = taskOperations.get(name);
+    const operation = operations.get(name);
+    const body = operation === undefined ? bodyOf(path) : operation.body;
     paths[path] = {
       ...paths[path],
       [method.toLowerCase()]: {
@@ -13,7 +17,7 @@ export function openApi(version: string, url: string): object {
         summary,
         parameters: [...pathParameters(path), ...(operation?.parameters ?? [])],
         ...(open ? { security: [] } : {}),
-        ...(method === "POST" ? { requestBody: operation?.body ?? bodyOf(path) } : {}),
+        ...(method === "POST" && body !== undefined ? { requestBody: body } : {}),
         responses: {
           ...(operation?.answers ?? {
             "200": { description: "The reply; events where a stream was asked for." },
@@ -63,10 +67,13 @@ export function openApi(version: string, url: string): object {
           },
         },
         ...taskSchemas,
+        ...chatSchemas,
       },
     },
   };
 }
+
+const operations = new Map<RouteName, Operation>([...taskOperations, ...chatOperations]);
 
 function pathParameters(path: string): object[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({

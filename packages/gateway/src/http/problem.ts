@@ -1,7 +1,9 @@
+import type { ChatErrorCode } from "@deltawire/agent";
 import { WireError, type WireErrorCode } from "@deltawire/wire";
 
 /** What can be wrong with a request before any upstream is asked, and what can become of asking one. */
 export type ProblemCode =
+  | ChatErrorCode
   | "invalid_json"
   | "invalid_header"
   | "invalid_request"
@@ -102,6 +104,20 @@ const statuses: Record<ProblemCode | WireErrorCode, number> = {
   approval_resolved: 409,
   approval_required: 409,
   idempotency_conflict: 409,
+  // of chats
+  bad_value: 400,
+  cannot_send: 400,
+  bad_import: 400,
+  unknown_chat: 404,
+  unknown_node: 404,
+  unknown_version: 404,
+  unknown_removal: 404,
+  conflict: 409,
+  still_running: 409,
+  illegal_place: 409,
+  only_version: 409,
+  in_use: 409,
+  cannot_restore: 409,
   store_unavailable: 503,
   request_timeout: 408,
   shutting_down: 503,

@@ -42,7 +42,8 @@ function isDeeperThan(value: unknown, levels: number): boolean {
   return false;
 }
 
-async function readBytes(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+/** A body as bytes, unpacked and bounded. */
+export async function readBytes(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   const announced = Number(request.headers["content-length"] ?? 0);
   if (announced > maxBytes) throw tooLarge(maxBytes);
   const chunks: Buffer[] = [];

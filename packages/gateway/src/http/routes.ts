@@ -1,3 +1,6 @@
+import { chatRoutes } from "./chat-routes.ts";
+import type { Route } from "./route.ts";
+
 /** What the gateway serves. The router, the OpenAPI document and the page at `/` are made from it. */
 export const routes = [
   {
@@ -146,8 +149,9 @@ export const routes = [
     path: "/api/blobs/{hash}",
     name: "blob",
     open: false,
-    summary: "A picture or a file of a task.",
+    summary: "A picture or a file of a task or a chat.",
   },
+  ...chatRoutes,
   {
     method: "GET",
     path: "/deltawire/upstreams",
@@ -193,18 +197,6 @@ export const routes = [
   },
 ] as const satisfies readonly Route[];
 
-interface Route {
-  method: "GET" | "POST" | "DELETE";
-  /** With one `{…}` at the most. */
-  path: string;
-  name: string;
-  /** Needs no token. */
-  open: boolean;
-  /** What stands for `{…}` may have slashes, as the names of models have. */
-  slashes?: true;
-  summary: string;
-}
-
 export type RouteName = (typeof routes)[number]["name"];
 
 export type Routed =
@@ -223,7 +215,7 @@ export function routeOf(method: string, path: string): Routed {
   if (fit !== undefined)
     return { is: "route", name: fit.route.name, open: fit.route.open, rest: fit.rest };
   if (found.length > 0)
-    return { is: "wrong method", allowed: found.map(({ route }) => route.method) };
+    return { is: "wrong method", allowed: [...new Set(found.map(({ route }) => route.method))] };
   return { is: "unknown", hint: hintFor(path) };
 }
 

@@ -1,11 +1,12 @@
 import { Readable } from "node:stream";
 import type { JsonObject } from "@deltawire/wire";
 import type { ModelTarget } from "../config/config.ts";
-import { forward, type FailedForward, type ForwardOutcome } from "../passthrough/forward.ts";
+import type { ForwardOutcome } from "../passthrough/ask.ts";
+import { forward } from "../passthrough/forward.ts";
 import { HeldBody } from "../passthrough/held-body.ts";
 import { boundaryOf } from "../passthrough/multipart-field.ts";
-import { mayFallBack, problemOf } from "../relay/failure.ts";
-import { waited } from "../relay/retry.ts";
+import { noted, problemFrom, tryTargets, upstreamOf } from "../passthrough/try-targets.ts";
+import type { ExchangeRecord } from "../relay/relay.ts";
 import type { Upstream } from "../relay/upstream.ts";
 import type { Call } from "./call.ts";
 import { Problem } from "./problem.ts";
@@ -30,40 +31,14 @@ async function serveJson(call: Call, server: ReplyServer, path: string): Promise
   const model = (body as JsonObject)["model"];
   if (model !== undefined && typeof model !== "string")
     throw new Problem("invalid_request", "model: expected a string", { param: "model" });
-  let problem: Problem | undefined;
-  for (const target of await targetsFor(call, server, model)) {
-    const text = JSON.stringify(model === undefined ? body : { ...body, model: target.model });
-    const tried = await tryTarget(call, server, target, path, text);
-    if (typeof tried === "string") return;
-    problem = tried;
-    if (!mayFallBack(problem)) break;
-  }
-  throw problem ?? new Problem("model_not_found", "no upstream serves this model");
-}
-
-async function tryTarget(
-  call: Call,
-  server: ReplyServer,
-  target: ModelTarget,
-  path: string,
-  body: string,
-): Promise<"over" | Problem> {
-  const upstream = upstreamOf(call, server, target);
-  if (upstream instanceof Problem) return upstream;
+  const { relay } = server;
+  const { signal } = call;
   const headers = { "content-type": "application/json", accept: "*/*" };
-  for (let tried = 1; ; tried += 1) {
-    const outcome = await sent(call, upstream, { path, headers, body });
-    if (outcome.is === "answered" || outcome.is === "left") return "over";
-    const wait = upstream.waitAfter(outcome, tried);
-    if (wait === undefined) {
-      upstream.note(outcome);
-      upstream.lastProblem = problemFrom(outcome, upstream, server);
-      return upstream.lastProblem;
-    }
-    if (await waited(wait, call.signal)) continue;
-    upstream.circuit.undecided(Date.now());
-    return "over";
-  }
+  const targets = await targetsFor(call, server, model);
+  await tryTargets({ relay, signal, record: recordOf(call) }, targets, (upstream, target) => {
+    const text = JSON.stringify(model === undefined ? body : { ...body, model: target.model });
+    return sent(call, upstream, { path, headers, body: text });
+  });
 }
 
 /** A file goes by once: what fails on the way is not tried again. */
@@ -81,7 +56,8 @@ async function serveMultipart(
     });
     const [target] = await targetsFor(call, server, found?.value);
     if (target === undefined) throw new Problem("model_not_found", "no upstream serves this model");
-    const upstream = upstreamOf(call, server, target);
+    const record = recordOf(call);
+    const upstream = upstreamOf({ relay: server.relay, record }, target);
     if (upstream instanceof Problem) throw upstream;
     const { headers } = call.request;
     const announced = Number(headers["content-length"]);
@@ -92,7 +68,8 @@ async function serveMultipart(
     const body = Readable.from(held.withModel(model), { objectMode: false });
     let broken: { error: unknown } | undefined;
     body.on("error", (error) => (broken = { error }));
-    const outcome = await sent(call, upstream, {
+    record.attempts += 1;
+    const answer = await sent(call, upstream, {
       path,
       headers: {
         "content-type": headers["content-type"] ?? "",
@@ -101,6 +78,7 @@ async function serveMultipart(
       },
       body,
     });
+    const outcome = noted(upstream, answer);
     if (outcome.is === "answered" || outcome.is === "left") return;
     if (broken !== undefined && outcome.is === "unreachable") {
       // The upstream has done nothing wrong.
@@ -108,7 +86,7 @@ async function serveMultipart(
       throw bodyProblem(broken.error, packed);
     }
     upstream.note(outcome);
-    throw problemFrom(outcome, upstream, server);
+    throw problemFrom(outcome, upstream, server.relay);
   } finally {
     // A client that is still sending would otherwise have to go on before it hears why it should not.
     if (!call.request.complete && !call.response.headersSent)
@@ -133,21 +111,8 @@ async function targetsFor(
   );
 }
 
-function upstreamOf(
-  call: Call,
-  { relay }: ReplyServer,
-  { upstream: name, model }: ModelTarget,
-): Upstream | Problem {
-  const upstream = relay.upstreams.get(name);
-  if (upstream === undefined)
-    return new Problem("model_not_found", `there is no upstream "${name}"`);
-  call.record ??= { attempts: 0, lessons: [], repairs: new Map() };
-  call.record.upstream = name;
-  if (model !== "") call.record.upstreamModel = model;
-  const unusable = upstream.unusable();
-  if (unusable !== undefined) return unusable;
-  upstream.begin();
-  return upstream;
+function recordOf(call: Call): ExchangeRecord {
+  return (call.record ??= { attempts: 0, lessons: [], repairs: new Map() });
 }
 
 async function sent(
@@ -155,15 +120,7 @@ async function sent(
   upstream: Upstream,
   request: Pick<Parameters<typeof forward>[0], "path" | "headers" | "body">,
 ): Promise<ForwardOutcome> {
-  const { response, signal, record } = call;
-  if (record !== undefined) record.attempts += 1;
+  const { response, signal } = call;
   const onFirst = (): void => void (call.firstByteAt = performance.now());
-  const outcome = await forward({ upstream, response, signal, onFirst, ...request });
-  if (outcome.is === "answered") upstream.circuit.succeeded();
-  else if (outcome.is === "left") upstream.circuit.undecided(Date.now());
-  return outcome;
-}
-
-function problemFrom(outcome: FailedForward, upstream: Upstream, { relay }: ReplyServer): Problem {
-  return problemOf(outcome, upstream.config, (text) => relay.secrets.redact(text), Date.now());
+  return forward({ upstream, response, signal, onFirst, ...request });
 }

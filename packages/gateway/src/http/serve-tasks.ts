@@ -7,11 +7,20 @@ import { taskNotFound } from "../tasks/task-problem.ts";
 import type { TaskService } from "../tasks/task-service.ts";
 import type { TaskRecords } from "../tasks/task-runtime.ts";
 import { sendJson, type Call } from "./call.ts";
+import { pageOf, readLimit } from "./listed-page.ts";
 import { Problem } from "./problem.ts";
 import { readJson } from "./request-body.ts";
 import { sendBlob } from "./send-blob.ts";
 import type { Handler, TaskHandlers } from "./server.ts";
-import { approvalNotFound, byWhom, checkRoot, replaysAll, served } from "./task-calls.ts";
+import {
+  approvalNotFound,
+  byWhom,
+  checkRoot,
+  headerOf,
+  idempotencyKey,
+  replaysAll,
+  served,
+} from "./task-calls.ts";
 
 export interface TaskServer {
   tasks: TaskService;
@@ -57,16 +66,13 @@ async function startTask(call: Call, { tasks, streams, maxBodyBytes }: TaskServe
 }
 
 async function listTasks({ response, url }: Call, { tasks }: TaskServer): Promise<void> {
-  const query = taskQuery(url.searchParams);
-  // One more than asked for tells whether there are more.
-  const found = await tasks.records.listTasks({ ...query, limit: query.limit + 1 });
-  const data = found.slice(0, query.limit);
-  const hasMore = found.length > data.length;
-  sendJson(response, 200, {
-    data,
-    has_more: hasMore,
-    next_before: hasMore ? (data.at(-1)?.task_id ?? null) : null,
-  });
+  const { limit, ...query } = taskQuery(url.searchParams);
+  const page = await pageOf(
+    limit,
+    (limit) => tasks.records.listTasks({ ...query, limit }),
+    ({ task_id }) => task_id,
+  );
+  sendJson(response, 200, page);
 }
 
 /** `?include=task` adds what the view leaves out: what was asked of whom, and what all of it cost. */
@@ -198,37 +204,14 @@ function notRunning(taskId: string, status: TaskStatus): Problem {
   });
 }
 
-/** Keys of one client are nothing to another. */
-function idempotencyKey({ request, client }: Call): string | undefined {
-  const key = headerOf(request.headers["idempotency-key"]);
-  if (key === undefined) return undefined;
-  if (key.length > longestKey)
-    throw new Problem("invalid_header", `Idempotency-Key: at most ${longestKey} characters`, {
-      param: "Idempotency-Key",
-    });
-  return JSON.stringify([client?.name ?? "", key]);
-}
-
-const longestKey = 255;
-
-function headerOf(value: string | string[] | undefined): string | undefined {
-  const text = Array.isArray(value) ? value[0] : value;
-  return text === "" ? undefined : text;
-}
-
-const mostListed = 100;
-
 function taskQuery(query: URLSearchParams): Parameters<TaskRecords["listTasks"]>[0] {
-  const limit = query.get("limit") ?? "20";
-  if (!/^\d{1,3}$/.test(limit) || Number(limit) < 1 || Number(limit) > mostListed)
-    throw invalid("limit", `expected a whole number from 1 to ${mostListed}`);
   const before = query.get("before");
   const session = query.get("session_id");
   const status = query.get("status");
   if (status !== null && !taskStatuses.some((each) => each === status))
     throw invalid("status", `expected one of ${taskStatuses.join(", ")}`);
   return {
-    limit: Number(limit),
+    limit: readLimit(query),
     ...(before === null ? {} : { before }),
     ...(session === null ? {} : { session }),
     ...(status === null ? {} : { status }),

@@ -6,12 +6,13 @@ import { newId } from "../new-id.ts";
 import { checkOrigin, corsHeaders } from "../security/guard.ts";
 import { bearerOf, Tokens } from "../security/tokens.ts";
 import { sendJson, type Call } from "./call.ts";
+import { chatRouteNames } from "./chat-routes.ts";
 import { Problem, problemReply } from "./problem.ts";
 import { routeOf, type RouteName } from "./routes.ts";
 
 export type Handler = (call: Call) => Promise<void> | void;
 
-/** Tasks are served only where they can be kept. */
+/** Tasks and chats are served only where they can be kept. */
 export type Handlers = Record<Exclude<RouteName, TaskRoute>, Handler> & TaskHandlers;
 
 export type TaskHandlers = Partial<Record<TaskRoute, Handler>>;
@@ -28,6 +29,7 @@ export const taskRoutes = [
   "ui messages",
   "resume ui messages",
   "blob",
+  ...chatRouteNames,
 ] as const satisfies readonly RouteName[];
 
 type TaskRoute = (typeof taskRoutes)[number];

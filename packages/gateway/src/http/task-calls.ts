@@ -47,3 +47,21 @@ export function replaysAll(query: URLSearchParams): boolean {
 export function approvalNotFound(approvalId: string): Problem {
   return new Problem("approval_not_found", `there is no approval "${approvalId.slice(0, 100)}"`);
 }
+
+/** Keys of one client are nothing to another. */
+export function idempotencyKey({ request, client }: Call): string | undefined {
+  const key = headerOf(request.headers["idempotency-key"]);
+  if (key === undefined) return undefined;
+  if (key.length > longestKey)
+    throw new Problem("invalid_header", `Idempotency-Key: at most ${longestKey} characters`, {
+      param: "Idempotency-Key",
+    });
+  return JSON.stringify([client?.name ?? "", key]);
+}
+
+const longestKey = 255;
+
+export function headerOf(value: string | string[] | undefined): string | undefined {
+  const text = Array.isArray(value) ? value[0] : value;
+  return text === "" ? undefined : text;
+}

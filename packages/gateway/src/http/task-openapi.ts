@@ -1,42 +1,21 @@
 import { taskStatuses } from "@deltawire/tasks";
+import {
+  answer,
+  bodyOf,
+  header,
+  listOf,
+  part,
+  query,
+  ref,
+  stream,
+  text,
+  words,
+  type Operation,
+  type Schema,
+} from "./openapi-parts.ts";
 import type { RouteName } from "./routes.ts";
 
 /* What the OpenAPI document says of the routes of tasks. docs/task-protocol.md has the events. */
-
-interface Operation {
-  parameters?: object[];
-  body?: object;
-  answers: Record<string, object>;
-}
-
-type Schema = Record<string, unknown>;
-
-const text: Schema = { type: "string" };
-const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
-const words = (...values: string[]): Schema => ({ type: "string", enum: values });
-const listOf = (items: Schema): Schema => ({ type: "array", items });
-const json = (schema: Schema): object => ({ "application/json": { schema } });
-const query = (name: string, schema: Schema, description: string): object => ({
-  name,
-  in: "query",
-  schema,
-  description,
-});
-const header = (name: string, description: string): object => ({
-  name,
-  in: "header",
-  schema: text,
-  description,
-});
-const bodyOf = (schema: Schema, required = true): object => ({ required, content: json(schema) });
-const answer = (description: string, schema: Schema): object => ({
-  description,
-  content: json(schema),
-});
-const stream = (description: string): object => ({
-  description,
-  content: { "text/event-stream": { schema: text } },
-});
 
 const theTask = answer("The task.", ref("Task"));
 const replay = query(
@@ -216,20 +195,29 @@ export const taskSchemas: Record<string, Schema> = {
       instructions: text,
       tool_groups: listOf(text),
       session_id: text,
-      limits: {
-        type: "object",
-        properties: {
-          rounds: { type: "integer", minimum: 1 },
-          tokens: { type: "integer", minimum: 1 },
-          cost: { type: "number", exclusiveMinimum: 0 },
-          seconds: { type: "number", exclusiveMinimum: 0 },
-          depth: { type: "integer", minimum: 0 },
-        },
-        additionalProperties: false,
-      },
+      limits: ref("Limits"),
       include: listOf(words("content")),
     },
     additionalProperties: false,
+  },
+  Limits: {
+    type: "object",
+    properties: {
+      rounds: { type: "integer", minimum: 1 },
+      tokens: { type: "integer", minimum: 1 },
+      cost: { type: "number", exclusiveMinimum: 0 },
+      seconds: { type: "number", exclusiveMinimum: 0 },
+      depth: { type: "integer", minimum: 0 },
+    },
+    additionalProperties: false,
+  },
+  Usage: {
+    type: "object",
+    properties: {
+      input_tokens: { type: "integer" },
+      output_tokens: { type: "integer" },
+      total_tokens: { type: "integer" },
+    },
   },
   UiMessages: {
     type: "object",
@@ -268,14 +256,7 @@ export const taskSchemas: Record<string, Schema> = {
         required: ["type", "id"],
         properties: { type: words("reasoning", "tool_call", "tool_result", "message"), id: text },
       }),
-      usage: {
-        type: "object",
-        properties: {
-          input_tokens: { type: "integer" },
-          output_tokens: { type: "integer" },
-          total_tokens: { type: "integer" },
-        },
-      },
+      usage: ref("Usage"),
       references: listOf({ type: "object" }),
       approvals: listOf(ref("Approval")),
       error: {
@@ -340,12 +321,3 @@ export const taskSchemas: Record<string, Schema> = {
   },
   Decided: { type: "object", required: ["approval"], properties: { approval: ref("Approval") } },
 };
-
-function part(type: string, required: Schema, more: Schema = {}): Schema {
-  return {
-    type: "object",
-    required: ["type", ...Object.keys(required)],
-    properties: { type: { const: type }, ...required, ...more },
-    additionalProperties: false,
-  };
-}

@@ -1,3 +1,7 @@
+import type { ModelType } from "@deltawire/tasks/chats";
+import type { TakenKind } from "../config/config.ts";
+import { unreachable } from "../unreachable.ts";
+
 /** What is known of a model by its name, where neither the user nor its upstream says more. */
 export interface KnownModel {
   /** In tokens. */
@@ -17,13 +21,72 @@ export function knownModel(id: string): KnownModel {
   return knownModels.find(([pattern]) => pattern.test(name))?.[1] ?? unknownModel;
 }
 
+/** What a model makes, by its name alone; `upstream/model` where the upstream is known. */
+export function knownType(id: string): ModelType {
+  const name = plainName(id);
+  const types = id.startsWith("demo/") ? [...demoTypes, ...knownTypes] : knownTypes;
+  return types.find(([pattern]) => pattern.test(name))?.[1] ?? "chat";
+}
+
+/** What a model of that name and type takes beside text. */
+export function knownTakes(id: string, type: ModelType): readonly TakenKind[] {
+  const name = plainName(id);
+  switch (type) {
+    case "chat": {
+      const images: TakenKind[] = knownModel(id).seesImages ? ["image"] : [];
+      const audio: TakenKind[] = hearing.test(name) ? ["audio"] : [];
+      return [...images, ...audio, ...(readingPdf.test(name) ? (["pdf"] as const) : [])];
+    }
+    case "image-gen":
+      return alsoEditing.test(name) ? ["image"] : [];
+    case "image-edit":
+      return ["image"];
+    case "audio-stt":
+      return ["audio"];
+    case "audio-tts":
+      return [];
+    default:
+      return unreachable(type);
+  }
+}
+
+export function callsTools(id: string): boolean {
+  return !withoutTools.test(plainName(id));
+}
+
 /** By its name alone: a list of models has embeddings, speech and pictures in it, which a coding agent cannot use. */
 export function looksLikeChatModel(id: string): boolean {
-  return !noChatModel.test(plainName(id));
+  return knownType(id) === "chat" && !noChatModel.test(plainName(id));
 }
 
 const noChatModel =
-  /embed|rerank|\bbge-|moderation|guard\b|whisper|transcribe|\btts\b|-asr\b|realtime|\baudio\b|-image\b|dall-e|imagen|\bsora\b|\bveo\b|\bflux|stable-diffusion|-ocr\b|\b(babbage|davinci)-00/;
+  /embed|rerank|\bbge-|moderation|guard\b|realtime|\baudio\b|-image\b|\bsora\b|\bveo\b|-ocr\b|\b(babbage|davinci)-00/;
+
+const demoTypes: readonly (readonly [RegExp, ModelType])[] = [
+  [/^painter$/, "image-gen"],
+  [/^retoucher$/, "image-edit"],
+  [/^listener$/, "audio-stt"],
+  [/^speaker$/, "audio-tts"],
+];
+
+/** The first line that fits counts. Models that chat and make pictures as well are not here: they are asked like others. */
+const knownTypes: readonly (readonly [RegExp, ModelType])[] = [
+  [/\btts\b|\borpheus-|\bkokoro|\bcosyvoice/, "audio-tts"],
+  [/whisper|transcribe|-asr\b|-stt\b|\bparakeet-|\bsensevoice/, "audio-stt"],
+  [/\bimage-edit|\bkontext\b/, "image-edit"],
+  [/\b(chat)?gpt-image|dall-e|imagen|\bgrok-(2-image|imagine-image)|\bqwen-image/, "image-gen"],
+  [/\bflux|stable-diffusion|\bseedream|\bcogview|\bhunyuanimage/, "image-gen"],
+];
+
+const alsoEditing = /\b(chat)?gpt-image|\bgrok-imagine-image/;
+// models.dev (July 2026) for Gemini, Qwen and MiMo; docs.mistral.ai for Voxtral.
+const hearing =
+  /\bgpt-(4o-)?audio|\bgemini|\bqwen.*-omni|\bqwen-?3\.[56]-\d+b|\bmimo-v2(\.5(?!-pro)|-omni)|\bvoxtral/;
+// models.dev, too. developers.openai.com, "File inputs": GPT-4o and later, those that see.
+const readingPdf =
+  /\bgpt-(4o(?!-audio)|4\.1|[5-9])|\bo[134](-pro)?(-20|$)|\bo4-mini|\bclaude|\bgemini|\bgrok-(4\.[2-9]|build)|\bglm-5v|\bmimo-v2-omni/;
+// models.dev, too, under the maker's own name; others list tools for some of them.
+const withoutTools = /\bgpt-5-chat|\bsonar\b|\bmulti-agent\b|\bqwen-mt-/;
 
 /**
  * Providers put folders before a name and tags behind it: `zai-org/GLM-4.6-FP8`, `qwen3-coder:30b`,

@@ -1,3 +1,4 @@
+import type { ModelType } from "@deltawire/tasks/chats";
 import type { AgentConfig, Config, ModelAlias, ModelTarget } from "../config/config.ts";
 import { agentOwner } from "./agents.ts";
 import { codexEntry, type CodexEntry } from "./codex-entry.ts";
@@ -29,6 +30,8 @@ interface Offer {
   readonly description: string;
   /** False for the longer of two names of one model, and for agents, which do not use Codex's tools. */
   readonly listed: boolean;
+  /** Codex is told of no other. */
+  readonly chats: boolean;
 }
 
 /** By upstream, then by id. */
@@ -53,9 +56,7 @@ export function modelList({
   asked?: string | undefined;
 }): ModelList {
   const offers = offersOf(config, discovered, asked);
-  const forCodex = offers
-    .filter(({ model }) => model.chats ?? looksLikeChatModel(model.id))
-    .slice(0, mostCodexEntries);
+  const forCodex = offers.filter(({ chats }) => chats).slice(0, mostCodexEntries);
   return {
     object: "list",
     data: offers.map(({ id, owner, model }) => ({
@@ -90,14 +91,16 @@ function offersOf(
   const isKnown = (name: string): boolean => offers.has(name) || config.agents.has(name);
   if (asked !== undefined && asked.length <= longestAsked && !isKnown(asked)) {
     const targets = targetsOf(asked, config, knows) ?? [];
-    const offer = aliasOffer(asked, { targets, contextWindow: undefined, price: undefined }, known);
+    const nothing = { contextWindow: undefined, type: undefined };
+    const offer = aliasOffer(asked, { targets, ...nothing }, known);
     if (offer !== undefined) offers.set(asked, offer);
   }
   for (const [upstream, models] of known)
     for (const model of models.values()) {
       const target = { upstream, model: model.id };
       const description = `${model.id} at ${upstream}`;
-      const offer = { owner: upstream, model, contextWindow: undefined, description };
+      const chats = chatsAt(target, undefined, known);
+      const offer = { owner: upstream, model, contextWindow: undefined, description, chats };
       const full = `${upstream}/${model.id}`;
       const plain =
         counts.get(model.id) === 1 &&
@@ -116,7 +119,7 @@ function offersOf(
 
 function aliasOffer(
   id: string,
-  { targets, contextWindow }: ModelAlias,
+  { targets, contextWindow, type }: Pick<ModelAlias, "targets" | "contextWindow" | "type">,
   known: KnownModels,
 ): Offer | undefined {
   const [target] = targets;
@@ -130,6 +133,7 @@ function aliasOffer(
     contextWindow,
     description: description.join(", then "),
     listed: true,
+    chats: chatsAt(target, type, known),
   };
 }
 
@@ -140,18 +144,27 @@ function agentOffer(
   config: Config,
   known: KnownModels,
 ): Offer {
+  const alias = config.models.get(agent.model);
   return {
     id: agent.name,
     owner: agentOwner,
     model: target === undefined ? { id: agent.model } : modelAt(target, known),
-    contextWindow: agent.contextWindow ?? config.models.get(agent.model)?.contextWindow,
+    contextWindow: agent.contextWindow ?? alias?.contextWindow,
     description: agent.description || `An agent with ${agent.model}`,
     listed: false,
+    chats: target === undefined || chatsAt(target, alias?.type, known),
   };
 }
 
 function modelAt({ upstream, model }: ModelTarget, known: KnownModels): DiscoveredModel {
   return known.get(upstream)?.get(model) ?? { id: model };
+}
+
+/** As `[models]` says, else as its upstream does, else by its name. */
+function chatsAt(target: ModelTarget, type: ModelType | undefined, known: KnownModels): boolean {
+  if (type !== undefined) return type === "chat";
+  const { upstream, model } = target;
+  return modelAt(target, known).chats ?? looksLikeChatModel(`${upstream}/${model}`);
 }
 
 function isTarget(targets: readonly ModelTarget[] | undefined, wanted: ModelTarget): boolean {

@@ -36,7 +36,7 @@ export class ReasoningKeeper {
     return this.#memory.recall(this.#upstream, callId);
   }
 
-  /** The same translator, whose calls are remembered together with the reasoning before them. */
+  /** The same translator, with a word when its response is whole. */
   following(
     translator: ResponsesOverChat,
     onCompleted: (response: ResponseObject) => void,
@@ -45,7 +45,6 @@ export class ReasoningKeeper {
       const last = out.at(-1) as ResponseEvent | undefined;
       if (out.length === from || last === undefined) return;
       if (last.type !== "response.completed" && last.type !== "response.incomplete") return;
-      this.#remember(last.response.output);
       onCompleted(last.response);
     };
     return {
@@ -70,7 +69,8 @@ export class ReasoningKeeper {
     };
   }
 
-  #remember(output: readonly OutputItem[]): void {
+  /** The calls of a reply, together with the reasoning before them. */
+  remember(output: readonly OutputItem[]): void {
     const callIds = output.flatMap((item) => ("call_id" in item ? [item.call_id] : []));
     if (callIds.length === 0) return;
     const reasoning = output.filter((item) => item.type === "reasoning");

@@ -36,6 +36,8 @@ export type ClientRequest =
       /** It runs every call that it sees done (see `isCodex`). */
       codex: boolean;
       reasoning: "summary" | "text";
+      /** It gives back what it got or leaves it out on purpose: nothing of it is remembered, and nothing told of others. */
+      keepsReasoning?: boolean;
     }
   | { wire: "chat"; request: ChatRequest; toolCalls: "deltas" | "whole" };
 
@@ -78,7 +80,7 @@ type FromResponses = Extract<ClientRequest, { wire: "responses" }>;
 type FromChat = Extract<ClientRequest, { wire: "chat" }>;
 
 function responsesOverChat(client: FromResponses, target: PlannedTarget, now: number): Plan {
-  const { codex, reasoning } = client;
+  const { codex, reasoning, keepsReasoning = false } = client;
   const { profile, model, reasoning: keeper, kept } = target;
   const expanded = kept.expand(client.request);
   const { request } = expanded;
@@ -87,7 +89,7 @@ function responsesOverChat(client: FromResponses, target: PlannedTarget, now: nu
     profile,
     upstreamModel: model,
     unseal: (envelope) => keeper.unseal(envelope),
-    recall: (callId) => keeper.recall(callId),
+    ...(keepsReasoning ? {} : { recall: (callId: string) => keeper.recall(callId) }),
   });
   const translator = (): Translator<ChatInput> =>
     keeper.following(
@@ -107,6 +109,7 @@ function responsesOverChat(client: FromResponses, target: PlannedTarget, now: nu
         estimateInputTokens: () => estimateRequestTokens(body),
       }),
       (response) => {
+        if (!keepsReasoning) keeper.remember(response.output);
         if (stores) kept.keep(expanded, response);
       },
     );

@@ -40,6 +40,7 @@ export class BodyFields {
   name(name: string): string {
     const value = this.text(name, longestName);
     if (value.trim() === "") throw invalid(this.at(name), "expected a name, got an empty string");
+    if (!value.isWellFormed()) throw invalid(this.at(name), "has half a character in it");
     return value;
   }
 
@@ -61,6 +62,13 @@ export class BodyFields {
     const value = this.get(name);
     if (!Array.isArray(value)) throw invalid(this.at(name), "expected an array");
     return value;
+  }
+
+  /** Nothing else may be fetched or shown: `file:` would read this machine, `javascript:` run in a page. */
+  address(name: string): string {
+    const url = this.text(name);
+    if (/^(?:https?:\/\/|data:|\/api\/blobs\/[\da-f]{64}$)/i.test(url)) return url;
+    throw invalid(this.at(name), "expected an address with https:, http: or data:, or a blob's");
   }
 
   /** The fields that are there, each read as told: nothing stands for those that are not. */

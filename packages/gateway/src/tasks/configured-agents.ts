@@ -15,6 +15,7 @@ import {
 import type { AgentConfig, Config, McpConfig, ToolPolicies } from "../config/config.ts";
 import { didYouMean } from "../config/nearest.ts";
 import { knownModel } from "../models/known-models.ts";
+import { noSuchGroup } from "./usable-groups.ts";
 
 export interface ConfiguredAgentsOptions {
   config: Config;
@@ -117,7 +118,7 @@ export class ConfiguredAgents {
   }
 
   async #made(config: AgentConfig): Promise<Agent> {
-    const { toolGroups, agents: _agents, contextWindow, ...rest } = config;
+    const { toolGroups, agents: _agents, options: _options, contextWindow, ...rest } = config;
     const tools = await this.#groupsOf(toolGroups.filter((group) => group !== "agents"));
     const { approval: call = "auto", results: result = "never" } = this.#config.tools.agents;
     return defineAgent({
@@ -168,14 +169,14 @@ export class ConfiguredAgents {
     if (server !== undefined) return this.#connected(server);
     switch (name) {
       case "files":
-        if (tools.files === undefined) throw noFolder(name);
+        if (tools.files === undefined) throw this.#noGroup(name);
         // Reading is never asked about.
         return withPolicies(filesGroup({ ...defined(tools.files), exclude: this.#ownFiles }), {
           ...tools.files,
           approval: undefined,
         });
       case "shell": {
-        if (tools.shell === undefined) throw noFolder(name);
+        if (tools.shell === undefined) throw this.#noGroup(name);
         const { env, ...shell } = tools.shell;
         return withPolicies(shellGroup({ ...shell, environment: env }), shell);
       }
@@ -183,18 +184,17 @@ export class ConfiguredAgents {
         return withPolicies(webGroup(defined(tools.web)), tools.web);
       case "time":
         return withPolicies(timeGroup(), tools.time);
-      default: {
-        const names = ["files", "shell", "web", "time", "agents", ...mcp.keys()];
-        throw new RuntimeError(
-          "unknown_tool_group",
-          `there is no tool group "${name}"${didYouMean(name, names)}; there are ${names.join(", ")}`,
-        );
-      }
+      default:
+        throw this.#noGroup(name);
     }
   }
 
+  #noGroup(name: string): RuntimeError {
+    return new RuntimeError("unknown_tool_group", noSuchGroup(name, this.#config));
+  }
+
   async #connected(server: McpConfig): Promise<ToolGroup> {
-    const { name, transport, timeoutMs, tools, secrets, approval, results } = server;
+    const { name, transport, timeoutMs, tools, secrets, approval, results, unmask } = server;
     const { kind: _kind, ...place } = transport;
     return connectMcp({
       name,
@@ -206,6 +206,7 @@ export class ConfiguredAgents {
         ...(approval === undefined ? {} : { call: approval }),
         ...(results === undefined ? {} : { result: results }),
       },
+      ...(unmask ? {} : { unmask }),
       onWarning: this.#warn,
       signal: this.#closing.signal,
     });
@@ -242,18 +243,12 @@ function defined<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], un
   return Object.fromEntries(entries) as { [K in keyof T]: Exclude<T[K], undefined> };
 }
 
-function noFolder(name: string): RuntimeError {
-  return new RuntimeError(
-    "unknown_tool_group",
-    `the tool group "${name}" has no folder: write folder = "…" under [tools.${name}]`,
-  );
-}
-
-function withPolicies(group: ToolGroup, { approval, results }: ToolPolicies): ToolGroup {
-  if (approval === undefined && results === undefined) return group;
+function withPolicies(group: ToolGroup, { approval, results, unmask }: ToolPolicies): ToolGroup {
+  if (approval === undefined && results === undefined && unmask) return group;
   const tools = group.tools.map((tool): Tool => ({
     ...tool,
     approval: { call: approval ?? tool.approval.call, result: results ?? tool.approval.result },
+    ...(unmask ? {} : { unmask }),
   }));
   return {
     ...group,

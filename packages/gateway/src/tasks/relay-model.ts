@@ -83,6 +83,7 @@ class RelayedEvents implements Receiver, AsyncIterator<Batch, undefined> {
         request: { ...request, stream: true, store: false },
         codex: false,
         reasoning: "summary",
+        keepsReasoning: true,
       };
       const targets = await targetsOf(request.model ?? "");
       if (signal.aborted) return;
@@ -94,7 +95,7 @@ class RelayedEvents implements Receiver, AsyncIterator<Batch, undefined> {
     } finally {
       this.#end(failure, record);
       onRound?.({
-        task: request.prompt_cache_key ?? undefined,
+        for: request.prompt_cache_key ?? undefined,
         model: request.model ?? undefined,
         ms: performance.now() - began,
         left: signal.aborted,
@@ -179,7 +180,8 @@ function isLast(event: JsonObject | undefined): event is JsonObject {
   );
 }
 
-function notesOf({ repairs, attempts, upstream, lessons }: ExchangeRecord): RoundNotes {
+/** What a round took, for the task. */
+export function notesOf({ repairs, attempts, upstream, lessons }: ExchangeRecord): RoundNotes {
   return {
     attempts,
     ...(upstream === undefined ? {} : { upstream }),
@@ -188,7 +190,8 @@ function notesOf({ repairs, attempts, upstream, lessons }: ExchangeRecord): Roun
   };
 }
 
-function failed({ code, message }: ModelError): JsonObject {
+/** How a stream ends that has told something already. */
+export function failed({ code, message }: ModelError): JsonObject {
   const response = { object: "response", status: "failed", error: { code, message }, output: [] };
   return { type: "response.failed", response };
 }
@@ -201,7 +204,8 @@ function refusalIn({ type, response }: JsonObject): ModelError | undefined {
   return new ModelError(code, message);
 }
 
-function modelError(cause: unknown): ModelError {
+/** What a Problem, or anything else that was thrown on the way, is for an agent. */
+export function modelError(cause: unknown): ModelError {
   const { code, status, body } = problemReply(cause);
   const { code: said, message } = body.error as { code: unknown; message: string };
   const retryable = isPassing(status) && !lasting.has(code);

@@ -1,8 +1,12 @@
+import { chatChoices } from "../chats/choices.ts";
 import type { AgentServer } from "../http/serve-agent.ts";
 import { Problem } from "../http/problem.ts";
+import { ChatStreams } from "../http/serve-chat-feed.ts";
+import { chatHandlers } from "../http/serve-chats.ts";
 import { taskHandlers } from "../http/serve-tasks.ts";
 import { uiMessageHandlers } from "../http/serve-ui-messages.ts";
 import { taskRoutes, type TaskHandlers } from "../http/server.ts";
+import type { Discovered } from "../models/resolve.ts";
 import { KeptResponses } from "../history/kept-responses.ts";
 import { TranslatedStreams } from "./follow/translated-streams.ts";
 import { startTasks, type Tasks, type TasksOptions } from "./start-tasks.ts";
@@ -10,6 +14,8 @@ import { taskProblem } from "./task-problem.ts";
 
 export interface ServedTasksOptions extends TasksOptions {
   maxBodyBytes: number;
+  /** The same as `discovered`, once those that are slow have had their time. */
+  whenDiscovered: () => Promise<Discovered>;
   /** How soon a store that could not be opened is tried again; 5 s unless told. */
   againMs?: number | undefined;
 }
@@ -27,7 +33,7 @@ type State =
 const usualAgainMs = 5000;
 
 /**
- * What the gateway serves of tasks. A store that cannot be opened costs the tasks, and nothing else: whoever asks for them
+ * What the gateway serves of tasks and chats. A store that cannot be opened costs these, and nothing else: whoever asks for them
  * is told why, and it is tried again until another process has let go of it or somebody has mended it.
  */
 export class ServedTasks {
@@ -109,7 +115,7 @@ export class ServedTasks {
 }
 
 async function opened(options: ServedTasksOptions): Promise<State> {
-  const { maxBodyBytes, beatMs } = options;
+  const { maxBodyBytes, beatMs, config, relay, whenDiscovered } = options;
   let tasks: Tasks;
   try {
     tasks = await startTasks(options);
@@ -118,14 +124,26 @@ async function opened(options: ServedTasksOptions): Promise<State> {
     if (problem instanceof Problem) return { is: "shut", problem };
     throw error;
   }
-  const { service, streams, waiting } = tasks;
+  const { service, streams, waiting, chats, store } = tasks;
   const uiMessages = new TranslatedStreams(service, beatMs);
+  const changes = new ChatStreams(
+    { store, subscribe: (listener) => chats.subscribe(listener) },
+    beatMs,
+  );
   return {
     is: "open",
     tasks,
     handlers: {
       ...taskHandlers({ tasks: service, streams, maxBodyBytes }),
       ...uiMessageHandlers({ tasks: service, streams: uiMessages, maxBodyBytes }),
+      ...chatHandlers({
+        chats,
+        store,
+        keyed: service.keyed,
+        streams: changes,
+        maxBodyBytes,
+        choices: async () => chatChoices(config, await whenDiscovered(), relay.lessons),
+      }),
     },
     agents: {
       tasks: service,
@@ -136,6 +154,7 @@ async function opened(options: ServedTasksOptions): Promise<State> {
     letGo() {
       streams.close();
       uiMessages.close();
+      changes.close();
     },
   };
 }

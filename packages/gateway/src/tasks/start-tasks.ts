@@ -1,9 +1,13 @@
 import { join, resolve } from "node:path";
-import { Runtime, RuntimeError, type Agent } from "@deltawire/agent";
+import { Runtime, RuntimeError, type Agent, type Chats, type Model } from "@deltawire/agent";
 import { openStore, type Store } from "@deltawire/store";
 import type { TaskTree } from "@deltawire/tasks";
+import { startChats } from "../chats/start-chats.ts";
 import type { Config, ModelTarget } from "../config/config.ts";
 import { logRound, logTask, type Log, type RoundLine } from "../log.ts";
+import { mediaModel } from "../media/media-model.ts";
+import { abilitiesOf } from "../models/abilities.ts";
+import type { Discovered } from "../models/resolve.ts";
 import { newId } from "../new-id.ts";
 import type { Relay } from "../relay/relay.ts";
 import { sealingKeyFile } from "../reasoning/key-file.ts";
@@ -24,6 +28,8 @@ export interface TasksOptions {
   configFile?: string | undefined;
   relay: Relay;
   targetsOf: (model: string) => Promise<readonly ModelTarget[]>;
+  /** What upstreams have told of their models. */
+  discovered: () => Discovered;
   builtInAgents: readonly Agent[];
   log: Log;
   beatMs?: number | undefined;
@@ -35,6 +41,8 @@ export interface Tasks {
   streams: EventStreams;
   runtime: TaskRuntime;
   agents: ConfiguredAgents;
+  chats: Chats;
+  store: Store;
   waiting: WaitingReplies;
   /** Takes up what an earlier process left. That may take its time, and nobody has to wait for it. */
   recover(): void;
@@ -44,7 +52,7 @@ export interface Tasks {
 
 /** Opens the store and is ready for tasks. Throws a StoreError. */
 export async function startTasks(options: TasksOptions): Promise<Tasks> {
-  const { config, relay, targetsOf, builtInAgents, log, beatMs } = options;
+  const { config, relay, targetsOf, discovered, builtInAgents, log, beatMs } = options;
   const warn = (message: string): void => log.warn(message);
   const onFailure = (message: string, cause: unknown): void => {
     if (cause instanceof RuntimeError && cause.code === "closed") return;
@@ -57,14 +65,31 @@ export async function startTasks(options: TasksOptions): Promise<Tasks> {
   const store = options.store ?? (await opened(options, warn));
   const ownFiles = ownFilesOf(options);
   const agents = new ConfiguredAgents({ config, builtIn: builtInAgents, ownFiles, warn });
-  const runtime = new Runtime({
+  const model = (name: string): Model => {
+    const { type } = abilitiesOf(name, config, discovered());
+    const parts = { relay, targetsOf, onRound };
+    return type === "chat" ? relayModel(parts, name) : mediaModel(parts, name, type);
+  };
+  const runtime: Runtime = new Runtime({
     log: store,
     blobs: store,
-    agentFor: (request, how) => agents.agentFor(request, how),
-    model: (name) => relayModel({ relay, targetsOf, onRound }, name),
-    price: (model) => config.models.get(model)?.price,
+    agentFor: async (request, how) => chats.dressed(await agents.agentFor(request, how), request),
+    variablesOf: (session) => chats.variablesOf(session),
+    cutsOf: (chat) => chats.cutsOf(chat),
+    model,
+    price: (name) => config.models.get(name)?.price,
     redact: (text) => relay.secrets.redact(text),
     newId,
+    onFailure,
+  });
+  const chats = startChats({
+    config,
+    store,
+    runtime,
+    model,
+    targetsOf,
+    discovered,
+    learned: relay.lessons,
     onFailure,
   });
   const served: TaskRuntime = {
@@ -89,6 +114,7 @@ export async function startTasks(options: TasksOptions): Promise<Tasks> {
   try {
     const unfinished = await store.unfinished();
     for (const id of unfinished) service.watch(id);
+    await chats.recover();
     waiting = await waitingReplies(store, unfinished, onFailure);
   } catch (error) {
     // Whoever tries again finds it free.
@@ -112,6 +138,8 @@ export async function startTasks(options: TasksOptions): Promise<Tasks> {
     streams,
     runtime: served,
     agents,
+    chats,
+    store,
     waiting,
     recover: () => void (recovering ??= recover()),
     async close(waitMs) {
@@ -119,6 +147,7 @@ export async function startTasks(options: TasksOptions): Promise<Tasks> {
       streams.close();
       service.close();
       await runtime.close(waitMs);
+      await chats.close();
       await agents.close();
       await recovering;
       await store.close();
@@ -149,10 +178,12 @@ export function storeFile({
 }
 
 function opened(options: TasksOptions, onWarning: (message: string) => void): Promise<Store> {
-  const { keepDays, maxMb } = options.config.store;
+  const { store, chats } = options.config;
+  const { keepDays, maxMb } = store;
   return openStore({
     path: storeFile(options) ?? ":memory:",
     maxMb,
+    deletedDays: chats.deletedDays,
     ...(keepDays === undefined ? {} : { keepDays }),
     onWarning,
   });

@@ -1,10 +1,14 @@
-import type { RuntimeErrorCode } from "@deltawire/agent";
+import { ChatError, PrivacyError, type RuntimeErrorCode } from "@deltawire/agent";
+import { chatProblem } from "../chats/chat-problem.ts";
 import { Problem, type ProblemCode } from "../http/problem.ts";
 import type { ToolsMissing } from "./configured-agents.ts";
 
-/** What the runtime or the store refused, as a client is told of it; anything else stays as it is. */
+/** What the runtime, chats or the store refused, as a client is told of it; anything else stays as it is. */
 export function taskProblem(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof Problem) return error;
+  if (error instanceof ChatError) return chatProblem(error);
+  if (error instanceof PrivacyError)
+    return new Problem("cannot_send", error.message, { param: "settings.privacy", cause: error });
   const { code } = error as { code?: unknown };
   const refusal = typeof code === "string" ? refusals.get(code) : undefined;
   if (refusal !== undefined) {

@@ -2,7 +2,8 @@ import type { TaskRequest } from "@deltawire/agent";
 import type { ApprovalScope, ContentPart, Limits, Resolution } from "@deltawire/tasks";
 import { BodyFields, invalid } from "./body-fields.ts";
 
-type Asked = Omit<TaskRequest, "history">;
+/** What else a task may be asked is said by chats and by the protocols of others only. */
+type Asked = Omit<TaskRequest, "history" | "preamble" | "options" | "chat_id">;
 /** A person's decision, without its name. */
 type DecisionBody = Omit<Resolution, "by" | "scope"> & { scope?: ApprovalScope };
 
@@ -128,12 +129,8 @@ function readPart(value: unknown, path: string): ContentPart {
   }
 }
 
-/** Nothing else may be fetched or shown: `file:` would read this machine, `javascript:` run in a page. */
 function readAddress(fields: BodyFields, name: string): { url: string } {
-  const inner = new BodyFields(fields.get(name), ["url"], fields.at(name));
-  const url = inner.text("url");
-  if (/^(?:https?:\/\/|data:|\/api\/blobs\/[\da-f]{64}$)/i.test(url)) return { url };
-  throw invalid(inner.at("url"), "expected an address with https:, http: or data:, or a blob's");
+  return { url: new BodyFields(fields.get(name), ["url"], fields.at(name)).address("url") };
 }
 
 /** The JSON text, or the object that it would be. */

@@ -1,4 +1,3 @@
-import { hash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import type { TaskRequest } from "@deltawire/agent";
 import {
@@ -12,10 +11,9 @@ import {
   type TaskTree,
   type TaskView,
 } from "@deltawire/tasks";
-import { Problem } from "../http/problem.ts";
-import { newId } from "../new-id.ts";
 import { recoveryOf, type Recovery } from "./follow/recoveries.ts";
 import type { TaskFeed } from "./follow/task-follower.ts";
+import { KeyedRequests } from "./keyed-requests.ts";
 import type { TaskRecords, TaskRuntime } from "./task-runtime.ts";
 
 export interface TaskServiceOptions {
@@ -40,20 +38,20 @@ const hour = 60 * 60 * 1000;
 export class TaskService {
   readonly runtime: TaskRuntime;
   readonly records: TaskRecords;
+  readonly keyed: KeyedRequests;
   readonly #onFailure: TaskServiceOptions["onFailure"];
   readonly #onStatus: TaskServiceOptions["onStatus"];
   readonly #pruning: NodeJS.Timeout[];
   readonly #watched = new Map<string, () => void>();
   /** Reductions under way: several who ask for a task wait for the same. */
   readonly #reducing = new Map<string, Promise<TaskTree>>();
-  /** Requests with a key, one after the other. */
-  readonly #keyed = new Map<string, Promise<unknown>>();
   readonly #recoveries = new Map<string, Recovery>();
 
   constructor({ runtime, records, onFailure, ...options }: TaskServiceOptions) {
     const { now = Date.now, firstPruneMs = tenSeconds, pruneMs = hour } = options;
     this.runtime = runtime;
     this.records = records;
+    this.keyed = new KeyedRequests(records);
     this.#onFailure = onFailure;
     this.#onStatus = options.onStatus;
     const prune = (): void => {
@@ -66,20 +64,11 @@ export class TaskService {
 
   /** Starts a task, or finds the one that the same request has started before. */
   async start(request: TaskRequest, key?: string): Promise<{ taskId: string; isNew: boolean }> {
-    if (key === undefined) {
-      return { taskId: await this.#started(request), isNew: true };
-    }
-    const before = this.#keyed.get(key) ?? Promise.resolve();
-    const started = before.then(
-      () => this.#startKeyed(request, key),
-      () => this.#startKeyed(request, key),
-    );
-    this.#keyed.set(key, started);
-    try {
-      return await started;
-    } finally {
-      if (this.#keyed.get(key) === started) this.#keyed.delete(key);
-    }
+    if (key === undefined) return { taskId: await this.#started(request), isNew: true };
+    return this.keyed.run(key, request, async (taskId) => {
+      if ((await this.records.rootOf(taskId)) !== undefined) return { taskId, isNew: false };
+      return { taskId: await this.#started(request, taskId), isNew: true };
+    });
   }
 
   /**
@@ -158,27 +147,6 @@ export class TaskService {
   close(): void {
     for (const timer of this.#pruning) clearTimeout(timer);
     for (const rootTaskId of this.#watched.keys()) this.#unwatch(rootTaskId);
-  }
-
-  /**
-   * The key is kept with an id before the task of that id is started: whoever comes with the same key after a crash
-   * in between starts that very task.
-   */
-  async #startKeyed(
-    request: TaskRequest,
-    key: string,
-  ): Promise<{ taskId: string; isNew: boolean }> {
-    const bodyHash = hash("sha256", JSON.stringify(request));
-    const kept = await this.records.keyed(key, bodyHash, newId("task"));
-    if (kept.bodyHash !== bodyHash)
-      throw new Problem(
-        "idempotency_conflict",
-        "Idempotency-Key: this key was sent before with another body; choose a new one",
-        { param: "Idempotency-Key" },
-      );
-    if ((await this.records.rootOf(kept.rootTaskId)) !== undefined)
-      return { taskId: kept.rootTaskId, isNew: false };
-    return { taskId: await this.#started(request, kept.rootTaskId), isNew: true };
   }
 
   async #started(request: TaskRequest, id?: string): Promise<string> {

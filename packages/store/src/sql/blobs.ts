@@ -56,6 +56,30 @@ export function deleteBlobRef(db: Connection, root: number, hash: string): void 
   db.run("DELETE FROM blob_refs WHERE root = ? AND hash = ?", root, hash);
 }
 
+export function insertChatBlobRef(db: Connection, chat: number, hash: string): void {
+  db.run(
+    "INSERT INTO chat_blob_refs (chat, hash) VALUES (?, ?) ON CONFLICT (chat, hash) DO NOTHING",
+    chat,
+    hash,
+  );
+}
+
+/** Unless something else of the chat still refers to it. */
+export function deleteChatBlobRef(db: Connection, chat: number, hash: string): void {
+  const mentioned = ["chat_nodes", "chat_replays", "chat_removals", "chat_variables"].map(
+    (table) => `EXISTS (SELECT 1 FROM ${table} WHERE chat = ?1 AND instr(json, ?2) > 0)`,
+  );
+  db.run(
+    `DELETE FROM chat_blob_refs WHERE chat = ?1 AND hash = ?2 AND NOT (${mentioned.join(" OR ")})`,
+    chat,
+    hash,
+  );
+}
+
+/** Neither a task nor a chat refers to it. */
+const isUnused = `NOT EXISTS (SELECT 1 FROM blob_refs WHERE blob_refs.hash = blobs.hash)
+        AND NOT EXISTS (SELECT 1 FROM chat_blob_refs WHERE chat_blob_refs.hash = blobs.hash)`;
+
 export function bytesInFiles(db: Connection): number {
   return (
     db.get<{ bytes: number | null }>("SELECT sum(size) AS bytes FROM blobs WHERE in_file = 1")
@@ -63,12 +87,12 @@ export function bytesInFiles(db: Connection): number {
   );
 }
 
-/** Bytes of blobs that no task refers to, but that were put since a time. */
+/** Bytes of blobs that nothing refers to, but that were put since a time. */
 export function bytesAwaited(db: Connection, putSince: number): number {
   return (
     db.get<{ bytes: number | null }>(
       `SELECT sum(size) AS bytes FROM blobs WHERE put_at >= ?
-        AND NOT EXISTS (SELECT 1 FROM blob_refs WHERE blob_refs.hash = blobs.hash)`,
+        AND ${isUnused}`,
       putSince,
     )?.bytes ?? 0
   );
@@ -79,12 +103,12 @@ export interface RemovedBlob {
   in_file: 0 | 1;
 }
 
-/** Removes blobs, `limit` at the most, that no task refers to and that were put before a time. */
+/** Removes blobs, `limit` at the most, that nothing refers to and that were put before a time. */
 export function deleteUnusedBlobs(db: Connection, putBefore: number, limit: number): RemovedBlob[] {
   return db.all(
     `DELETE FROM blobs WHERE hash IN (
       SELECT hash FROM blobs WHERE put_at < ?
-        AND NOT EXISTS (SELECT 1 FROM blob_refs WHERE blob_refs.hash = blobs.hash)
+        AND ${isUnused}
         LIMIT ?)
       RETURNING hash, in_file`,
     putBefore,
@@ -92,14 +116,19 @@ export function deleteUnusedBlobs(db: Connection, putBefore: number, limit: numb
   );
 }
 
-/** Removes those blobs of a task that no other task refers to, if they were put before a time. */
+/** What a task referred to; what nothing else refers to goes with the next pruning. */
+export function deleteBlobRefsOf(db: Connection, root: number): void {
+  db.run("DELETE FROM blob_refs WHERE root = ?", root);
+}
+
+/** Removes those blobs of a task that nothing else refers to, if they were put before a time. */
 export function deleteBlobsOf(db: Connection, root: number, putBefore: number): RemovedBlob[] {
   return db
     .all<{ hash: string }>("DELETE FROM blob_refs WHERE root = ? RETURNING hash", root)
     .flatMap(({ hash }) =>
       db.all<RemovedBlob>(
         `DELETE FROM blobs WHERE hash = ? AND put_at < ?
-          AND NOT EXISTS (SELECT 1 FROM blob_refs WHERE blob_refs.hash = blobs.hash)
+          AND ${isUnused}
           RETURNING hash, in_file`,
         hash,
         putBefore,

@@ -36,10 +36,10 @@ export function setDurable(db: Connection, durable: boolean): void {
  * What the work removes is not only given up but written over, so that it is in no unused page of the file either. FAST,
  * the usual mode, does so where it costs no write; without it, copies that SQLite left behind when it split a page stay.
  */
-export function overwriting(db: Connection, work: () => void): void {
+export function overwriting<Result>(db: Connection, work: () => Result): Result {
   db.execute("PRAGMA secure_delete = ON");
   try {
-    work();
+    return work();
   } finally {
     db.execute("PRAGMA secure_delete = FAST");
   }

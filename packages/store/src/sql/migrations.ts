@@ -91,4 +91,133 @@ export const migrations: readonly string[] = [
     value TEXT NOT NULL
   ) WITHOUT ROWID;
   `,
+  `
+  -- What a list shows of a chat. The chat itself is rows of chat_nodes.
+  CREATE TABLE chats (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    chat_id TEXT NOT NULL UNIQUE,
+    stamp INTEGER NOT NULL UNIQUE,
+    first_stamp INTEGER NOT NULL, -- that it was created with
+    pinned INTEGER NOT NULL,
+    updated INTEGER NOT NULL, -- in milliseconds
+    deleted_at TEXT, -- as it was handed in
+    deleted INTEGER, -- the same in milliseconds
+    next_node INTEGER NOT NULL,
+    next_words INTEGER NOT NULL,
+    summary TEXT NOT NULL
+  );
+  CREATE INDEX chats_as_listed ON chats (pinned DESC, updated DESC, number DESC) WHERE deleted IS NULL;
+  CREATE INDEX chats_by_change ON chats (updated DESC, number DESC) WHERE deleted IS NULL;
+  CREATE INDEX deleted_chats ON chats (deleted) WHERE deleted IS NOT NULL;
+
+  -- place: the number of the chat times 2^20, plus that of the node in it; 0 is for what the chat has beside its nodes. So
+  -- the rows of a chat lie side by side, and one of 2 KB takes 2 KB: without a rowid it would take a page more.
+  CREATE TABLE chat_nodes (
+    place INTEGER PRIMARY KEY,
+    chat INTEGER NOT NULL,
+    node_id TEXT NOT NULL, -- empty for place 0
+    stamp INTEGER NOT NULL, -- at which it was written last
+    json TEXT NOT NULL
+  );
+  CREATE UNIQUE INDEX node_of_chat ON chat_nodes (chat, node_id);
+
+  -- Nodes that were deleted and are not there again, for those who ask what has changed since.
+  CREATE TABLE gone_nodes (
+    chat INTEGER NOT NULL,
+    node_id TEXT NOT NULL,
+    stamp INTEGER NOT NULL,
+    PRIMARY KEY (chat, node_id)
+  ) WITHOUT ROWID;
+
+  -- number: made like place, never used again. It is the rowid of the words in chat_search.
+  CREATE TABLE chat_words (
+    number INTEGER PRIMARY KEY,
+    place INTEGER NOT NULL,
+    version_id TEXT NOT NULL -- empty for a title
+  );
+  CREATE INDEX words_of_node ON chat_words (place, version_id);
+
+  -- Words come cut and folded already, so that the tokenizer has nothing to do but to split at spaces.
+  CREATE VIRTUAL TABLE chat_search USING fts5 (
+    words, begins, content = '', columnsize = 0, tokenize = 'ascii'
+  );
+  CREATE VIRTUAL TABLE chat_vocabulary USING fts5vocab (chat_search, instance);
+
+  CREATE TABLE chat_tags (
+    chat INTEGER NOT NULL,
+    tag TEXT NOT NULL,
+    PRIMARY KEY (chat, tag)
+  ) WITHOUT ROWID;
+  CREATE INDEX chats_of_tag ON chat_tags (tag, chat);
+
+  CREATE TABLE running_answers (
+    chat INTEGER NOT NULL,
+    node_id TEXT NOT NULL,
+    version_id TEXT NOT NULL,
+    task_id TEXT NOT NULL,
+    PRIMARY KEY (chat, node_id, version_id)
+  ) WITHOUT ROWID;
+
+  CREATE TABLE chat_replays (
+    number INTEGER PRIMARY KEY,
+    chat INTEGER NOT NULL,
+    version_id TEXT NOT NULL,
+    json TEXT NOT NULL,
+    UNIQUE (chat, version_id)
+  );
+
+  CREATE TABLE chat_removals (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    chat INTEGER NOT NULL,
+    removal_id TEXT NOT NULL,
+    removed INTEGER NOT NULL, -- in milliseconds
+    json TEXT NOT NULL,
+    UNIQUE (chat, removal_id)
+  );
+  CREATE INDEX removals_by_age ON chat_removals (removed);
+
+  CREATE TABLE chat_placeholders (
+    number INTEGER PRIMARY KEY,
+    chat INTEGER NOT NULL,
+    placeholder TEXT NOT NULL,
+    value TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    UNIQUE (chat, value),
+    UNIQUE (chat, placeholder)
+  );
+
+  CREATE TABLE chat_variables (
+    number INTEGER PRIMARY KEY,
+    chat INTEGER NOT NULL,
+    call_id TEXT NOT NULL,
+    part TEXT NOT NULL,
+    json TEXT NOT NULL,
+    UNIQUE (chat, call_id, part)
+  );
+
+  CREATE TABLE chat_blob_refs (
+    chat INTEGER NOT NULL,
+    hash TEXT NOT NULL,
+    PRIMARY KEY (chat, hash)
+  ) WITHOUT ROWID;
+  CREATE INDEX chat_refs_of_blob ON chat_blob_refs (hash);
+
+  -- Stamps, in the order of all changes of all chats: the last one, and the last that belonged to a forgotten removal.
+  CREATE TABLE chat_stamps (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    head INTEGER NOT NULL,
+    oldest INTEGER NOT NULL
+  );
+  INSERT INTO chat_stamps VALUES (1, 0, 0);
+
+  CREATE TABLE removed_chats (
+    stamp INTEGER PRIMARY KEY,
+    chat_id TEXT NOT NULL UNIQUE,
+    removed INTEGER NOT NULL
+  );
+  CREATE INDEX removed_chats_by_age ON removed_chats (removed);
+
+  -- Chats that are removed already, but for their nodes and words: those go in slices.
+  CREATE TABLE removed_chat_numbers (number INTEGER PRIMARY KEY);
+  `,
 ];

@@ -9,6 +9,16 @@ export function firstEnded(db: Connection, before: number): number | undefined {
   )?.number;
 }
 
+/** The root tasks of a session that have ended. */
+export function endedTasksOf(db: Connection, sessionId: string): number[] {
+  return db
+    .all<{ number: number }>(
+      "SELECT number FROM tasks WHERE root IS NULL AND session_id = ? AND ended_at IS NOT NULL",
+      sessionId,
+    )
+    .map(({ number }) => number);
+}
+
 /** From here on nobody finds the task; its blobs go by `deleteBlobsOf`, its events by `deleteRemovedEvents`. */
 export function removeTask(db: Connection, root: number): void {
   db.run("INSERT INTO removed_tasks (number) VALUES (?)", root);
@@ -44,12 +54,13 @@ export function deleteKeysBefore(db: Connection, time: number): void {
   db.run("DELETE FROM idempotency_keys WHERE kept_at < ?", time);
 }
 
-/** Grants of sessions that are as old and have no task left. A session is the chat, else the root task. */
+/** Grants of sessions that are as old and have neither a chat nor a task left. */
 export function deleteGrantsBefore(db: Connection, time: number): void {
   db.run(
     `DELETE FROM grants WHERE granted_at < ?
       AND NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.root IS NULL AND tasks.session_id = grants.session_id)
-      AND NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.task_id = grants.session_id)`,
+      AND NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.task_id = grants.session_id)
+      AND NOT EXISTS (SELECT 1 FROM chats WHERE chats.chat_id = grants.session_id)`,
     time,
   );
 }

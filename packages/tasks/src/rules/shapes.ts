@@ -27,6 +27,7 @@ const isText: Test = (value) => typeof value === "string";
 const isName: Test = (value) => typeof value === "string" && value !== "";
 const isIndex: Test = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
 const isAmount: Test = (value) => Number.isFinite(value) && (value as number) >= 0;
+const isPartOfOne: Test = (value) => isAmount(value) && (value as number) <= 1;
 const isFlag: Test = (value) => typeof value === "boolean";
 const isAnything: Test = (value) => value !== undefined;
 const isObject: Test = (value) =>
@@ -163,6 +164,7 @@ const fields: Record<TaskEventType, Record<string, Test>> = {
   "task.canceled": { ...end, by: isText, reason: optional(isText) },
   "task.expired": { ...end, reason: isText },
   "task.round.started": { round: isIndex, model: isText },
+  "task.round.progress": { round: isIndex, message: isText, fraction: optional(isPartOfOne) },
   "task.round.done": { round: isIndex, finish_reason: isText, usage: isUsage },
   "task.warning": {
     code: isText,
@@ -261,7 +263,7 @@ const fields: Record<TaskEventType, Record<string, Test>> = {
   "task.tool_execution.progress": {
     ...ofExecution,
     message: optional(isText),
-    fraction: optional((value) => isAmount(value) && (value as number) <= 1),
+    fraction: optional(isPartOfOne),
   },
   "task.tool_execution.done": {
     ...ofExecution,

@@ -191,6 +191,11 @@ export function roundStarted(task: TaskNotes, event: EventOf<"task.round.started
   task.roundFrom = task.items.length;
 }
 
+export function roundProgress(task: TaskNotes, event: EventOf<"task.round.progress">): void {
+  if (task.roundDone || event.round !== task.round)
+    throw new RuleBroken("rounds", `round ${event.round} goes on, and is not under way`);
+}
+
 export function roundDone(task: TaskNotes, event: EventOf<"task.round.done">): void {
   if (task.roundDone || event.round !== task.round)
     throw new RuleBroken("rounds", `round ${event.round} is done, and was not under way`);

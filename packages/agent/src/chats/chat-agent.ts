@@ -1,0 +1,172 @@
+import { createHash } from "node:crypto";
+import type { BlobStore, Limits } from "@deltawire/tasks";
+import type { ChatSettings, ChatStore, Placeholder } from "@deltawire/tasks/chats";
+import { modelNameOf, type Agent } from "../agent.ts";
+import type { Cuts } from "../calls/cuts.ts";
+import type { Model } from "../model.ts";
+import { maskedModel } from "../privacy/masked-model.ts";
+import { maskedTool } from "../privacy/masked-tool.ts";
+import { Vault } from "../privacy/vault.ts";
+import type { Tool, ToolGroup } from "../tool.ts";
+import type { Variables } from "../variables/variables.ts";
+import { chatVariables } from "./chat-variables.ts";
+import type { ModelAbilities } from "./model-abilities.ts";
+import { skillsGroup, type Skill } from "./skills.ts";
+import { variablesGroup } from "./variables-group.ts";
+
+type Abilities = Pick<ModelAbilities, "type" | "tools">;
+
+export interface ChatAgentsOptions {
+  store: ChatStore & BlobStore;
+  model: (name: string) => Model;
+  abilities: (model: string) => Promise<Abilities>;
+  skills: readonly Skill[];
+  /** Of chats that say nothing of private values. */
+  privacy: ChatSettings["privacy"];
+  /** Of chats that say nothing else and have no agent with limits of its own. */
+  limits: Limits;
+  now: () => number;
+}
+
+/** Agents as they are inside a chat: private values masked, long values by name, skills at hand. */
+export class ChatAgents {
+  readonly #options: ChatAgentsOptions;
+  readonly #vaults = new Map<string, { fields: string; vault: Promise<Vault> }>();
+  readonly #variables = new Map<string, Variables>();
+  /** Those whose values are masked. */
+  readonly #cuts = new Map<string, Vault>();
+
+  constructor(options: ChatAgentsOptions) {
+    this.#options = options;
+  }
+
+  /** `isNamed`: it is one that the user has configured, whose limits a chat can only lower. */
+  async dressed(
+    agent: Agent,
+    chatId: string,
+    settings: ChatSettings,
+    { isNamed }: { isNamed: boolean },
+  ): Promise<Agent> {
+    const vault = await this.vaultOf(chatId, settings);
+    if (vault === undefined) this.#cuts.delete(chatId);
+    else this.#cuts.set(chatId, vault);
+    const abilities = await this.#options.abilities(modelNameOf(agent));
+    const able = abilities.tools ? agent : { ...agent, tools: [], agents: [] };
+    const groups = [
+      ...(able.tools.length > 0 ? [variablesGroup(this.#variablesOf(chatId), vault)] : []),
+      ...this.#skillsOf(settings, abilities),
+    ];
+    const dress = withHelpers((one) => this.#private(chatId, withCheckedResults(one), vault));
+    const own = dress(able);
+    return {
+      ...own,
+      tools: [...own.tools, ...groups],
+      limits: isNamed ? own.limits : { ...own.limits, ...this.#options.limits, ...settings.limits },
+    };
+  }
+
+  /**
+   * The private values of a chat; undefined where nothing is masked. One for all tasks of a chat, so that a value has one
+   * placeholder.
+   */
+  async vaultOf(chatId: string, settings: ChatSettings): Promise<Vault | undefined> {
+    const privacy = this.privacyOf(settings);
+    if (privacy?.enabled !== true || privacy.fields.length === 0) return undefined;
+    const fields = JSON.stringify(privacy.fields);
+    const known = this.#vaults.get(chatId);
+    if (known?.fields === fields) return known.vault;
+    const vault = this.#options.store
+      .placeholders(chatId)
+      .then((kept) => new Vault({ fields: privacy.fields, known: kept, tag: tagOf(chatId) }));
+    this.#vaults.set(chatId, { fields, vault });
+    vault.catch(() => this.#vaults.delete(chatId));
+    return vault;
+  }
+
+  /** As the gateway is configured, where a chat does not say otherwise. */
+  privacyOf({ privacy }: ChatSettings): ChatSettings["privacy"] {
+    return privacy ?? this.#options.privacy;
+  }
+
+  /** Of a chat that runs. Undefined: anywhere. */
+  knownCuts(chatId: string): Cuts | undefined {
+    return this.#cuts.get(chatId);
+  }
+
+  #variablesOf(chatId: string): Variables {
+    const known = this.#variables.get(chatId);
+    if (known !== undefined) return known;
+    const { store, now } = this.#options;
+    const made = chatVariables(store, chatId, () => new Date(now()).toISOString());
+    this.#variables.set(chatId, made);
+    return made;
+  }
+
+  knownVariables(chatId: string): Variables | undefined {
+    return this.#variables.get(chatId);
+  }
+
+  /** A model that is told placeholders only. */
+  masked(chatId: string, model: Model, vault: Vault | undefined): Model {
+    if (vault === undefined) return model;
+    const keep = (fresh: readonly Placeholder[]): Promise<void> =>
+      this.#options.store.addPlaceholders(chatId, fresh);
+    return maskedModel(model, vault, keep);
+  }
+
+  forget(chatId: string): void {
+    this.#vaults.delete(chatId);
+    this.#variables.delete(chatId);
+    this.#cuts.delete(chatId);
+  }
+
+  #private(chatId: string, agent: Agent, vault: Vault | undefined): Agent {
+    if (vault === undefined) return agent;
+    const model = typeof agent.model === "string" ? this.#options.model(agent.model) : agent.model;
+    return {
+      ...agent,
+      model: { ...this.masked(chatId, model, vault), name: modelNameOf(agent) },
+      tools: agent.tools.map((one) => withTools(one, (tool) => maskedTool(tool, vault))),
+    };
+  }
+
+  /** A model that cannot call is told only what it need not read. */
+  #skillsOf({ skills }: ChatSettings, { type, tools }: Abilities): ToolGroup[] {
+    if (type !== "chat") return [];
+    const on = this.#options.skills.filter(
+      ({ name, always }) => (skills?.includes(name) ?? true) && (always || tools),
+    );
+    const group = skillsGroup(on);
+    return group === undefined ? [] : [group];
+  }
+}
+
+/** In a chat somebody is there to look: a result that failed is shown before the model hears of it. */
+function withCheckedResults(agent: Agent): Agent {
+  return { ...agent, results: agent.results ?? "on error" };
+}
+
+/** Changes an agent and all whom it may ask, who may ask it in turn. */
+function withHelpers(change: (agent: Agent) => Agent): (agent: Agent) => Agent {
+  const changed = new Map<Agent, Agent & { agents: Agent[] }>();
+  const dress = (agent: Agent): Agent => {
+    const known = changed.get(agent);
+    if (known !== undefined) return known;
+    const made = { ...change(agent), agents: [] as Agent[] };
+    changed.set(agent, made);
+    made.agents.push(...agent.agents.map(dress));
+    return made;
+  };
+  return dress;
+}
+
+function withTools(one: Tool | ToolGroup, change: (tool: Tool) => Tool): Tool | ToolGroup {
+  if (!("tools" in one)) return change(one);
+  const { name, description, rules, tools } = one;
+  return { name, description, rules, tools: tools.map(change) };
+}
+
+/** Makes the placeholders of a chat unlike anything that somebody would write, and is the same after a restart. */
+function tagOf(chatId: string): string {
+  return createHash("sha256").update(chatId).digest("hex").slice(0, 4);
+}

@@ -1,0 +1,294 @@
+import {
+  hasEnded,
+  type JsonValue,
+  type TaskEvent,
+  type TaskStatus,
+  type TaskTree,
+  wellFormedJson,
+} from "@deltawire/tasks";
+import { nodeOf } from "@deltawire/tasks/chats";
+import type {
+  AnswerEnd,
+  AnswerVersion,
+  Chat,
+  ChainRecord,
+  ChatSince,
+  KeptChat,
+  NewAnswer,
+  RunningAnswer,
+} from "@deltawire/tasks/chats";
+import type { InputItem } from "@deltawire/wire";
+import { messageOf } from "../event-text.ts";
+import { answerEnd } from "./answer-end.ts";
+import { ChainRecorder } from "./chain-record.ts";
+import { ChatError } from "./chat-error.ts";
+import type { ChatsOptions } from "./chat-ports.ts";
+import type { ChatRecords } from "./chat-records.ts";
+import { liveChat, liveSince } from "./live-answers.ts";
+
+export interface LifecycleOptions {
+  runtime: ChatsOptions["runtime"];
+  log: ChatsOptions["log"];
+  onFailure: (message: string, cause: unknown) => void;
+  /** An answer has come to its end, and that is kept. */
+  onFinished: (after: KeptChat, answer: RunningAnswer) => void;
+}
+
+const rowsAtOnce = 1000;
+/** The code of an answer whose task was promised and never begun. */
+export const interrupted = "interrupted";
+/** A store that could not be written is tried again; every try doubles the wait. */
+const againAfterMs = { first: 1000, longest: 60_000 };
+
+interface Following {
+  stop: () => void;
+  /** Whether the chat says that a person has to decide something; undefined: nobody knows what it says. */
+  waits: boolean | undefined;
+  /** What is being written of it. */
+  work: Promise<void>;
+  /** Resolves when nobody follows it any more. */
+  readonly ended: Promise<void>;
+  end: () => void;
+  look: (status: TaskStatus | undefined) => void;
+}
+
+/** From the placeholder of an answer to what it came to. In between the answer is its task, live. */
+export class Lifecycle {
+  readonly #records: ChatRecords;
+  readonly #options: LifecycleOptions;
+  readonly #following = new Map<string, Following>();
+  readonly #again = new Set<NodeJS.Timeout>();
+  #isClosed = false;
+
+  constructor(records: ChatRecords, options: LifecycleOptions) {
+    this.#records = records;
+    this.#options = options;
+  }
+
+  /** The placeholder: saved with what it answers, before the task of its promised id begins. */
+  slot(answer: Pick<AnswerVersion, "model_type" | "model" | "notices"> & Partial<AnswerVersion>) {
+    return {
+      by: "model",
+      status: "running",
+      output: [],
+      references: [],
+      ...answer,
+    } satisfies NewAnswer;
+  }
+
+  /** From now on the chat tells when the answer waits for a person, and what it came to. */
+  follow(answer: RunningAnswer): void {
+    this.#followed(answer, { waits: false });
+  }
+
+  /** Follows what an earlier process left, and ends what has ended meanwhile. */
+  async recover(answers: readonly RunningAnswer[]): Promise<void> {
+    for (const answer of answers) {
+      const following = this.#followed(answer, { waits: undefined });
+      try {
+        const state = await this.#options.runtime.state(answer.task_id);
+        const status = state.tasks[answer.task_id]?.status;
+        if (status === undefined)
+          await this.fail(answer, interrupted, "the gateway stopped before the model was asked");
+        else following?.look(status);
+        await following?.work;
+      } catch (error) {
+        // One that cannot be read costs no other, and can be stopped.
+        this.#options.onFailure(
+          `an answer of chat ${answer.chat_id} could not be taken up: ${messageOf(error)}`,
+          error,
+        );
+      }
+    }
+  }
+
+  /** Until an answer whose task was stopped has its end. */
+  async stopped(answer: RunningAnswer): Promise<void> {
+    await this.finish(answer);
+    // It may have come to its end by itself, and that is about to be kept.
+    await this.#following.get(answer.task_id)?.ended;
+  }
+
+  /** Writes what a task came to if it has ended, with what its model gets back of it in later turns. */
+  finish(answer: RunningAnswer): Promise<void> {
+    return this.#untilKept(answer, async () => {
+      const { state, items } = await this.#options.runtime.transcript(answer.task_id);
+      if (!hasEnded(state.tasks[answer.task_id]?.status)) return;
+      const { chain, endedAt } = await this.#recorded(answer.task_id);
+      await this.#end(answer, items, (version) =>
+        answerEnd(state, chain, Math.max(0, Date.parse(endedAt) - Date.parse(version.created_at))),
+      );
+    });
+  }
+
+  /** Of an answer whose task could not begin. */
+  fail(answer: RunningAnswer, code: string, message: string): Promise<void> {
+    return this.#untilKept(answer, () =>
+      this.#end(answer, [], () => ({
+        status: "error",
+        output: [],
+        references: [],
+        error: { phase: "model", code, message },
+        time_ms: 0,
+      })),
+    );
+  }
+
+  /** Of an answer that nobody has begun and somebody has stopped. */
+  abort(answer: RunningAnswer): Promise<void> {
+    return this.#untilKept(answer, () =>
+      this.#end(answer, [], () => ({ status: "aborted", output: [], references: [] })),
+    );
+  }
+
+  live(kept: KeptChat): Promise<KeptChat> {
+    return liveChat(kept, (taskId) => this.#stateOf(taskId));
+  }
+
+  liveSince(since: ChatSince): Promise<ChatSince> {
+    return liveSince(since, (taskId) => this.#stateOf(taskId));
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const timer of this.#again) clearTimeout(timer);
+    const following = [...this.#following.values()];
+    for (const { stop } of following) stop();
+    await Promise.all(following.map(({ work }) => work));
+    for (const { end } of following) end();
+  }
+
+  /** Undefined where it is followed already. */
+  #followed(answer: RunningAnswer, { waits }: Pick<Following, "waits">): Following | undefined {
+    const { task_id, chat_id } = answer;
+    if (this.#isClosed || this.#following.has(task_id)) return undefined;
+    const next = (work: () => Promise<unknown>): void => {
+      following.work = following.work.then(work).then(
+        () => undefined,
+        (error: unknown) => this.#options.onFailure(`chat ${chat_id}`, error),
+      );
+    };
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+    const following: Following = {
+      stop: () => undefined,
+      waits,
+      work: Promise.resolve(),
+      ended,
+      end,
+      look: (status) => {
+        const value = status === "input_required";
+        if (hasEnded(status)) {
+          following.stop();
+          next(() => this.finish(answer));
+        } else if (value !== following.waits) {
+          following.waits = value;
+          next(() => this.#note(answer, { type: "answer_waits", value }));
+        }
+      },
+    };
+    this.#following.set(task_id, following);
+    following.stop = this.#options.runtime.subscribe(task_id, (_entries, { tasks }) =>
+      following.look(tasks[task_id]?.status),
+    );
+    return following;
+  }
+
+  /** What cannot be kept now is tried again: nobody waits for that longer than for the first try. */
+  async #untilKept(
+    answer: RunningAnswer,
+    write: () => Promise<void>,
+    waitMs: number = againAfterMs.first,
+  ): Promise<void> {
+    try {
+      await write();
+    } catch (error) {
+      if (this.#isClosed) return;
+      this.#options.onFailure(`an answer of chat ${answer.chat_id} could not be kept`, error);
+      const timer = setTimeout(() => {
+        this.#again.delete(timer);
+        void this.#untilKept(answer, write, Math.min(waitMs * 2, againAfterMs.longest));
+      }, waitMs);
+      this.#again.add(timer.unref());
+    }
+  }
+
+  async #end(
+    answer: RunningAnswer,
+    items: readonly InputItem[],
+    endOf: (version: AnswerVersion) => AnswerEnd,
+  ): Promise<void> {
+    const { chat_id, node_id, version_id, task_id } = answer;
+    try {
+      const { after } = await this.#records.change(
+        chat_id,
+        undefined,
+        ({ chat }) => {
+          const version = versionIn(chat, node_id, version_id);
+          if (version?.status !== "running") throw new EndedAlready();
+          // What models and tools have said may have half characters in it, which no file can hold.
+          const end = wellFormedJson(endOf(version));
+          const { chat: ended } = this.#records.applied(chat, [
+            { type: "finish_answer", node_id, version_id, end },
+          ]);
+          const replay = wellFormedJson(items) as unknown as readonly JsonValue[];
+          return { chat: ended, more: { replays: { [version_id]: replay } } };
+        },
+        { deleted: true },
+      );
+      this.#options.onFinished(after, answer);
+    } catch (error) {
+      const isGone = error instanceof ChatError && error.code === "unknown_chat";
+      if (!isGone && !(error instanceof EndedAlready)) throw error;
+    }
+    const following = this.#following.get(task_id);
+    this.#following.delete(task_id);
+    following?.stop();
+    following?.end();
+  }
+
+  async #note(
+    { chat_id, node_id, version_id }: RunningAnswer,
+    edit: { type: "answer_waits"; value: boolean },
+  ): Promise<void> {
+    try {
+      await this.#records.edit(chat_id, [{ ...edit, node_id, version_id }], { deleted: true });
+    } catch (error) {
+      if (!(error instanceof ChatError))
+        this.#options.onFailure(`chat ${chat_id}: ${messageOf(error)}`, error);
+    }
+  }
+
+  /** A task that cannot be read is no reason not to show its chat. */
+  async #stateOf(taskId: string): Promise<TaskTree | undefined> {
+    try {
+      return await this.#options.runtime.state(taskId);
+    } catch (error) {
+      this.#options.onFailure(`task ${taskId} cannot be read: ${messageOf(error)}`, error);
+      return undefined;
+    }
+  }
+
+  async #recorded(taskId: string): Promise<{ chain: ChainRecord; endedAt: string }> {
+    const recorder = new ChainRecorder();
+    let endedAt = "";
+    for (let after = -1; ;) {
+      const rows = await this.#options.log.read(taskId, after, rowsAtOnce);
+      for (const { json, sequence_number } of rows) {
+        const event = JSON.parse(json) as TaskEvent;
+        recorder.push(event);
+        endedAt = event.ts ?? endedAt;
+        after = sequence_number;
+      }
+      if (rows.length < rowsAtOnce) return { chain: recorder.record(), endedAt };
+    }
+  }
+}
+
+/** Somebody was faster. */
+class EndedAlready extends Error {}
+
+function versionIn(chat: Chat, nodeId: string, versionId: string): AnswerVersion | undefined {
+  const node = nodeOf(chat, nodeId);
+  if (node?.kind !== "answer") return undefined;
+  return node.versions.find(({ version_id }) => version_id === versionId);
+}

@@ -1,0 +1,75 @@
+import { isWholeWord } from "./edges.ts";
+import type { Span } from "./spans.ts";
+
+const shortKey = 2;
+const longKey = 6;
+
+interface Known {
+  kind: string;
+  label: string;
+  /** Found as a word of its own only. */
+  isWord: boolean;
+}
+
+/** Values that begin alike. */
+interface Bucket {
+  /** The longest first: one value may begin with another. */
+  lengths: number[];
+  values: Map<string, Known>;
+}
+
+/**
+ * Values that were found once are found everywhere, also where nothing around them tells what they are. There may be
+ * thousands, so that each place of a text is looked up by its first characters, and then by the lengths that there are.
+ */
+export class KnownValues {
+  /** Two first characters, folded into 16 bits. */
+  readonly #starts = new Uint8Array(0x1_00_00);
+  readonly #short = new Map<string, Bucket>();
+  readonly #long = new Map<string, Bucket>();
+
+  add(value: string, known: Known): void {
+    const isLong = value.length >= longKey;
+    const key = value.slice(0, isLong ? longKey : shortKey);
+    const buckets = isLong ? this.#long : this.#short;
+    const bucket: Bucket = buckets.get(key) ?? { lengths: [], values: new Map() };
+    buckets.set(key, bucket);
+    bucket.values.set(value, known);
+    if (!bucket.lengths.includes(value.length)) {
+      bucket.lengths.push(value.length);
+      bucket.lengths.sort((a, b) => b - a);
+    }
+    this.#starts[folded(value.charCodeAt(0), value.charCodeAt(1))] = 1;
+  }
+
+  find(text: string, out: Span[]): void {
+    if (this.#long.size + this.#short.size === 0) return;
+    let first = text.charCodeAt(0);
+    for (let at = 0; at + 1 < text.length; at += 1) {
+      const second = text.charCodeAt(at + 1);
+      if (this.#starts[folded(first, second)] === 1) {
+        const found =
+          longestAt(text, at, this.#long.get(text.slice(at, at + longKey))) ??
+          longestAt(text, at, this.#short.get(text.slice(at, at + shortKey)));
+        if (found !== undefined) out.push(found);
+      }
+      first = second;
+    }
+  }
+}
+
+function longestAt(text: string, start: number, bucket: Bucket | undefined): Span | undefined {
+  if (bucket === undefined) return undefined;
+  for (const length of bucket.lengths) {
+    const end = start + length;
+    const known = end <= text.length ? bucket.values.get(text.slice(start, end)) : undefined;
+    if (known === undefined || (known.isWord && !isWholeWord(text, start, end))) continue;
+    const { kind, label } = known;
+    return { start, end, kind, label };
+  }
+  return undefined;
+}
+
+function folded(first: number, second: number): number {
+  return (first * 31 + second * 257) & 0xff_ff;
+}

@@ -1,0 +1,83 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { StreamUnmasker } from "../../src/privacy/unmask-stream.ts";
+import type { Vault } from "../../src/privacy/vault.ts";
+import { cutAt, newVault, privateText, values } from "./private-texts.ts";
+
+const written = fc.constantFrom(
+  "{{EMAIL_1_x7f3}}",
+  "{{ email_1_x7f3 }}",
+  "{{TEXT\\_1\\_x7f3}}",
+  "{{TEXT_2_x7f3}}",
+  "%7B%7BEMAIL_1_x7f3%7D%7D",
+  "{{EMAIL_99_x7f3}}",
+  "{{EMAIL_1_",
+  "{{{{",
+  "}}",
+  "%7B%7B",
+  "{{ {",
+);
+const said = fc
+  .array(fc.oneof(written, privateText), { maxLength: 8 })
+  .map((parts) => parts.join(""));
+
+function vaultOfAll(): Vault {
+  const vault = newVault();
+  vault.mask(values.join("\n"));
+  return vault;
+}
+
+function streamed(pieces: readonly string[], unmask: (text: string) => string): string {
+  const unmasker = new StreamUnmasker(unmask);
+  return pieces.map((piece) => unmasker.push(piece)).join("") + unmasker.end();
+}
+
+test("where a stream is cut changes nothing", () => {
+  const vault = vaultOfAll();
+  fc.assert(
+    fc.property(said, fc.array(fc.nat(400), { maxLength: 30 }), (text, cuts) => {
+      const pieces = cutAt(text, cuts);
+      expect(streamed(pieces, (one) => vault.unmask(one))).toBe(vault.unmask(text));
+      expect(streamed(pieces, (one) => vault.unmaskJson(one))).toBe(vault.unmaskJson(text));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test("letter by letter, only what may become a placeholder waits", () => {
+  const vault = vaultOfAll();
+  const unmasker = new StreamUnmasker((text) => vault.unmask(text));
+  const out = Array.from("a {b} {{EMAIL_1_x7f3}} {{x!", (letter) => unmasker.push(letter));
+  expect(out.slice(0, 6)).toEqual(["a", " ", "", "{b", "}", " "]);
+  expect(out.slice(6, 21).join("")).toBe("");
+  expect(out.slice(21)).toEqual(["ada@example.com", " ", "", "", "", "{{x!"]);
+  expect(unmasker.end()).toBe("");
+});
+
+test("what is longer than every placeholder can be goes on", () => {
+  const unmasker = new StreamUnmasker((text) => text);
+  expect(unmasker.push(`{{${"A".repeat(40)}`)).toBe("");
+  expect(unmasker.push("A".repeat(40))).toBe(`{{${"A".repeat(80)}`);
+});
+
+test("values within arguments are written as JSON", () => {
+  const vault = vaultOfAll();
+  const json = streamed(['{"plan":"{{TE', 'XT_1_x7f3}}","at":"{{TEXT_2_x', '7f3}}"}'], (text) =>
+    vault.unmaskJson(text),
+  );
+  expect(JSON.parse(json)).toEqual({ plan: 'the "blue\\house" plan', at: "Zeus 100%\tdone" });
+});
+
+test("a long stream in small pieces takes time in proportion to its length", () => {
+  const vault = vaultOfAll();
+  const time = (count: number): number => {
+    const started = performance.now();
+    streamed(
+      Array.from({ length: count }, (_, at) => (at % 20 === 0 ? " {{" : "EMAIL")),
+      (text) => vault.unmask(text),
+    );
+    return performance.now() - started;
+  };
+  time(10_000);
+  expect(time(200_000)).toBeLessThan(2000);
+});

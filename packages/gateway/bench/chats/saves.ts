@@ -1,0 +1,223 @@
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { openStore } from "@deltawire/store";
+import { applyEdit, lastOnPath } from "@deltawire/tasks/chats";
+import type {
+  AnswerEnd,
+  Chat,
+  ChatEdit,
+  EditWorld,
+  KeptChat,
+  NewAnswer,
+} from "@deltawire/tasks/chats";
+import { Vault } from "@deltawire/agent";
+import { quantile } from "../measure.ts";
+import { milliseconds, printTable, times } from "../report.ts";
+import { chatIdOf, longChat } from "./library.ts";
+import { diceOf, talk } from "./talk.ts";
+
+/*
+ * What edits cost the store, and masking the processor, in a process of its own. Arguments: a folder, the store's file,
+ * how many chats it has, the number of rounds. It prints its tables.
+ */
+
+const [folder = "", path = "", chats = "1", rounds = "20"] = process.argv.slice(2);
+const warmUp = 3;
+const dice = diceOf(5);
+let ids = 0;
+const world: EditWorld = {
+  newId: (prefix) => `${prefix}_bench${(ids += 1)}`,
+  now: () => new Date().toISOString(),
+};
+
+const slot: NewAnswer = {
+  by: "model",
+  status: "running",
+  model_type: "chat",
+  task_id: "task_bench",
+  output: [],
+  references: [],
+  notices: [],
+};
+
+const store = await openStore({ path });
+await measureSaves();
+await store.close();
+measureMasking();
+process.send?.({});
+process.disconnect?.();
+
+interface Way {
+  name: string;
+  /** What it answers is timed; it is not. */
+  prepare: (round: number) => Promise<() => Promise<void>>;
+}
+
+async function measureSaves(): Promise<void> {
+  const bare = bareDatabase(join(folder, "bare.db"));
+  const long = chatIdOf(longChat.number);
+  const one = (round: number) => chatIdOf(round % Number(chats));
+  const rows = await inTurns([
+    {
+      name: "bare SQLite: two rows and one changed, durable",
+      prepare: async () => {
+        const text = JSON.stringify({ text: talk(dice, "en", 60) });
+        return async () => bare.save(text);
+      },
+    },
+    {
+      name: "a message and the slot of its answer",
+      prepare: async (round) => edited(await open(one(round)), sent),
+    },
+    {
+      name: "the end of an answer of 100 words",
+      prepare: async (round) => edited(await open(one(round)), ended),
+    },
+    { name: "a mark", prepare: async (round) => edited(await open(one(round)), marked) },
+    {
+      name: `a mark in a chat of ${longChat.messages}`,
+      prepare: async () => edited(await open(long), marked),
+    },
+  ]);
+  bare.close();
+  const floor = quantile(rows[0]?.took ?? [], 0.5);
+  printTable(
+    `Edits as the store saves them, each durable, in chats of the library; ${rounds} rounds`,
+    ["", "p50 ms", "p95", "max", "x bare SQLite"],
+    rows.map(({ name, took }) => [
+      name,
+      milliseconds(quantile(took, 0.5)),
+      milliseconds(quantile(took, 0.95)),
+      milliseconds(Math.max(...took)),
+      times(quantile(took, 0.5) / floor),
+    ]),
+  );
+}
+
+async function open(chatId: string): Promise<KeptChat> {
+  const kept = await store.chat(chatId);
+  if (kept === undefined) throw new Error(`${chatId} is gone`);
+  return kept;
+}
+
+function edited(kept: KeptChat, change: (chat: Chat) => Chat): () => Promise<void> {
+  return async () => {
+    const saved = await store.saveChat(kept, change(kept.chat));
+    if (saved === "conflict") throw new Error("somebody else writes to the store of the bench");
+  };
+}
+
+function made(chat: Chat, edit: ChatEdit): { chat: Chat; node_id?: string } {
+  const edited = applyEdit(chat, edit, world);
+  if (!edited.ok) throw new Error(`${edit.type}: ${edited.reason}`);
+  return edited;
+}
+
+function sent(chat: Chat): Chat {
+  const parent = lastOnPath(chat)?.node_id ?? null;
+  const message = { text: talk(dice, "en", 20) };
+  const { chat: asked, node_id = "" } = made(chat, { type: "add_message", parent, message });
+  return made(asked, { type: "add_answer", parent: node_id, answer: slot }).chat;
+}
+
+/** Of the answer whose slot the way before has made. */
+function ended(chat: Chat): Chat {
+  const node = lastOnPath(chat);
+  if (node?.kind !== "answer") throw new Error("there is no answer to end");
+  const { node_id, version: version_id } = node;
+  const text = talk(dice, "en", 100);
+  const end: AnswerEnd = {
+    status: "completed",
+    output: [
+      { type: "message", id: "item", role: "assistant", block_list: [{ type: "text", text }] },
+    ],
+    references: [],
+  };
+  return made(chat, { type: "finish_answer", node_id, version_id, end }).chat;
+}
+
+function marked(chat: Chat): Chat {
+  const node = lastOnPath(chat);
+  if (node === undefined) throw new Error("the chat is empty");
+  return made(chat, { type: "pin", node_id: node.node_id, value: !node.pinned }).chat;
+}
+
+/** The same kind of rows by the same process, with nothing around them. */
+function bareDatabase(file: string): { save: (text: string) => void; close: () => void } {
+  const database = new DatabaseSync(file);
+  database.exec(`
+    PRAGMA journal_mode = WAL;
+    PRAGMA synchronous = FULL;
+    CREATE TABLE rows (number INTEGER PRIMARY KEY, json TEXT);
+    INSERT INTO rows (json) VALUES ('');
+  `);
+  const insert = database.prepare("INSERT INTO rows (json) VALUES (?)");
+  const update = database.prepare("UPDATE rows SET json = ? WHERE number = 1");
+  const save = (text: string): void => {
+    database.exec("BEGIN IMMEDIATE");
+    update.run(text);
+    insert.run(text);
+    insert.run(text);
+    database.exec("COMMIT");
+  };
+  return { save, close: () => database.close() };
+}
+
+/** In the order in which they stand; the first rounds are not counted. */
+async function inTurns(ways: readonly Way[]): Promise<{ name: string; took: number[] }[]> {
+  const all = ways.map(({ name }) => ({ name, took: [] as number[] }));
+  for (let round = 0; round < warmUp + Number(rounds); round += 1) {
+    for (const [nth, { prepare }] of ways.entries()) {
+      const run = await prepare(round);
+      const begun = performance.now();
+      await run();
+      if (round >= warmUp) all[nth]?.took.push(performance.now() - begun);
+    }
+  }
+  return all;
+}
+
+function measureMasking(): void {
+  const size = 1024 * 1024;
+  const kinds = ["email", "phone", "card", "key", "password", "id"] as const;
+  const plain = plainText(size);
+  const secret = plain.replaceAll(
+    /(.{2000})/gs,
+    "$1 write to ann.lee@example.org or 138 1234 5678 ",
+  );
+  const fields = kinds.map((kind) => ({ kind }));
+  const email = /[\w.+-]{1,80}@[\w-]{1,62}\.[a-z]{2,24}/g;
+  const ways: Record<string, (text: string) => string> = {
+    "one plain pattern replaced": (text) => text.replaceAll(email, "{{EMAIL}}"),
+    "six kinds masked": (text) => new Vault({ fields, known: [], tag: "x7f3" }).mask(text),
+  };
+  const timesOf = (run: () => void): number => {
+    const took = Array.from({ length: 8 }, () => {
+      const begun = performance.now();
+      run();
+      return performance.now() - begun;
+    });
+    return quantile(took.slice(2), 0.5);
+  };
+  const rows = Object.entries(ways).map(([name, mask]) => ({
+    name,
+    plain: timesOf(() => mask(plain)),
+    secret: timesOf(() => mask(secret)),
+  }));
+  printTable(
+    "Masking of 1 MiB of text",
+    ["", "ms, nothing private", "ms, a value in 1,000 characters", "x floor"],
+    rows.map(({ name, plain, secret }) => [
+      name,
+      milliseconds(plain),
+      milliseconds(secret),
+      times(secret / (rows[0]?.secret ?? NaN)),
+    ]),
+  );
+}
+
+function plainText(size: number): string {
+  let text = "";
+  while (text.length < size) text += `${talk(dice, text.length % 3 === 0 ? "zh" : "en", 200)}\n`;
+  return text.slice(0, size);
+}

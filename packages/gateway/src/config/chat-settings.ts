@@ -1,0 +1,117 @@
+import { usualLimits } from "@deltawire/agent";
+import type { Setting } from "./setting.ts";
+
+/** The settings of chats, and of the skills that they can have. */
+export const chatSettings = [
+  {
+    path: "chats.model",
+    type: "string",
+    otherwise: "the first of [models] that chats, else the demo's",
+    description: "The model of new chats, by a name that clients could use.",
+  },
+  {
+    path: "chats.agent",
+    type: "string",
+    otherwise: "none",
+    description: "The agent that answers in new chats, instead of a model.",
+  },
+  {
+    path: "chats.instructions",
+    type: "string",
+    otherwise: "none",
+    description: "What a model is told before every chat, for the system prompt.",
+  },
+  {
+    path: "chats.tool_groups",
+    type: "list of strings",
+    default: [],
+    description: "The tools of new chats: files, shell, web, time, agents, and names of [mcp].",
+  },
+  {
+    path: "chats.turns",
+    type: "integer",
+    default: 20,
+    least: 0,
+    most: 10_000,
+    description: "How many of the latest turns of a chat the model is told; 0 is all.",
+  },
+  {
+    path: "chats.rounds",
+    type: "integer",
+    default: usualLimits.rounds,
+    least: 1,
+    most: 10_000,
+    description: "How often the model is asked for one answer, unless the chat says otherwise.",
+  },
+  {
+    path: "chats.titles",
+    type: "boolean",
+    default: true,
+    description: "Whether a model names chats after their first answer.",
+  },
+  {
+    path: "chats.title_model",
+    type: "string",
+    otherwise: "the one that answers",
+    description: "The model that names chats; a small one will do.",
+  },
+  {
+    path: "chats.options",
+    type: "JSON table",
+    default: {},
+    description:
+      "Parameters of requests in all chats, under those of the model, the agent and the chat.",
+  },
+  {
+    path: "chats.privacy",
+    type: "list of words",
+    default: [],
+    words: ["email", "phone", "card", "key", "password", "id"],
+    description: "What is masked before a model is told, in every chat that says nothing of it.",
+  },
+  {
+    path: "chats.time_zone",
+    type: "string",
+    otherwise: "the system's",
+    description: "The time zone of the date that a model is told, by its IANA name.",
+  },
+  {
+    path: "chats.exact_time",
+    type: "boolean",
+    default: false,
+    description: "Whether every message tells the model when it was sent.",
+  },
+  {
+    path: "chats.deleted_days",
+    type: "number",
+    default: 30,
+    least: 0,
+    most: 36_500,
+    description: "How long a deleted chat can be restored; 0 is not at all.",
+  },
+  {
+    path: "skills.*.file",
+    type: "string",
+    required: 'write file = "…", the path of a Markdown file',
+    description:
+      "The Markdown file, of 200 KB at most, seen from the folder of the configuration; it is read at the start.",
+  },
+  {
+    path: "skills.*.when",
+    type: "string",
+    otherwise: "there has to be always",
+    description: "When to use it: the model has this in a list, and reads the file by a tool.",
+  },
+  {
+    path: "skills.*.always",
+    type: "boolean",
+    default: false,
+    description: "Whether the model is told the whole file in every chat.",
+  },
+  {
+    path: "skills.*.description",
+    type: "string",
+    otherwise: "none",
+    description: "What it is, for people who choose skills.",
+  },
+] as const satisfies readonly Setting[];

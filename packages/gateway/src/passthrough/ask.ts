@@ -1,0 +1,110 @@
+import type { Dispatcher } from "undici";
+import { causeOf } from "../relay/failure.ts";
+import type { Outcome } from "../relay/outcome.ts";
+import { Refusal } from "../relay/refusal.ts";
+import type { Upstream } from "../relay/upstream.ts";
+
+export type FailedForward = Extract<Outcome, { is: "refused" | "failed" | "unreachable" }>;
+
+export type ForwardOutcome = FailedForward | { is: "left" } | { is: "answered" };
+
+type ReceivedHeaders = Readonly<Record<string, string | string[] | undefined>>;
+
+/** What becomes of a reply that is no refusal. */
+export interface ReplyTaker {
+  begin(status: number, headers: ReceivedHeaders): void;
+  /** An outcome ends the reply at once. `whole`: nothing more is awaited, but an orderly end is welcome. */
+  push(
+    bytes: Buffer,
+    controller: Dispatcher.DispatchController,
+  ): ForwardOutcome | "whole" | undefined;
+  end(): ForwardOutcome;
+  /** The connection broke in the middle of it. */
+  broken(how: { timedOut: boolean; cause: string }): ForwardOutcome;
+}
+
+/** How long a server that has said everything may keep the connection open. */
+const graceMs = 1000;
+
+/** Asks an upstream once, for whatever its answer is: vectors, pictures, sound. */
+export function ask(options: {
+  upstream: Upstream;
+  path: string;
+  headers: Readonly<Record<string, string>>;
+  body: Dispatcher.DispatchOptions["body"];
+  signal: AbortSignal;
+  taker: ReplyTaker;
+}): Promise<ForwardOutcome> {
+  const { upstream, path, headers, body, signal, taker } = options;
+  return new Promise((resolve) => {
+    let controller: Dispatcher.DispatchController | undefined;
+    let over = false;
+    let begun = false;
+    let refusal: Refusal | undefined;
+    let grace: NodeJS.Timeout | undefined;
+    const leave = (): void => {
+      finish({ is: "left" });
+      controller?.abort(new Error("the client has left"));
+    };
+    const finish = (outcome: ForwardOutcome): void => {
+      if (over) return;
+      over = true;
+      clearTimeout(grace);
+      signal.removeEventListener("abort", leave);
+      resolve(outcome);
+    };
+    if (signal.aborted) return leave();
+    signal.addEventListener("abort", leave, { once: true });
+    upstream.dispatch(
+      { method: "POST", path, headers, body },
+      {
+        onRequestStart(started) {
+          controller = started;
+          if (over) started.abort(new Error("the client has left"));
+        },
+        onResponseStart(_controller, status, headers) {
+          if (status < 200 || over) return;
+          if (status >= 300) {
+            refusal = new Refusal(status, headers);
+            return;
+          }
+          begun = true;
+          taker.begin(status, headers);
+        },
+        onResponseData(started, bytes) {
+          if (over) return;
+          if (refusal !== undefined) {
+            refusal.push(bytes);
+            if (!refusal.isFull) return;
+            refused(refusal);
+            started.abort(new Error("the refusal is long enough"));
+            return;
+          }
+          const taken = taker.push(bytes, started);
+          if (taken === undefined) return;
+          const endNow = (outcome: ForwardOutcome): void => {
+            finish(outcome);
+            started.abort(new Error("the reply is long enough"));
+          };
+          if (taken === "whole") grace ??= setTimeout(() => endNow(taker.end()), graceMs);
+          else endNow(taken);
+        },
+        onResponseEnd() {
+          if (over) return;
+          if (refusal !== undefined) return refused(refusal);
+          finish(taker.end());
+        },
+        onResponseError(_controller, error) {
+          if (over) return;
+          if (refusal !== undefined) return refused(refusal);
+          const { code = "", message } = error as NodeJS.ErrnoException;
+          const how = { timedOut: /TIMEOUT/.test(code), cause: causeOf(code, message) };
+          finish(begun ? taker.broken(how) : { is: "unreachable", ...how });
+        },
+      },
+    );
+    function refused({ status, headers, body: words }: Refusal): void {
+      finish({ is: "refused", status, headers, body: words });
+    }
+  });
+}

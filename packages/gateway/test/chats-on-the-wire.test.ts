@@ -1,0 +1,108 @@
+import { createChatClient, type ChatClient, type ChatSettings } from "@deltawire/tasks/chats";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { answersOf, whenSettled } from "./chat-scene.ts";
+import { scene, type Scene } from "./scene.ts";
+import { refuse, says, type Received } from "./scripted-upstream.ts";
+import { answers } from "./wire-replies.ts";
+
+/* What the server of a model gets of a chat, by the bytes that came to it. */
+
+const chatsToml = "[chats]\ntitles = false\n";
+
+async function chatAt({ gateway }: Scene, settings: ChatSettings) {
+  const client = createChatClient({ base: gateway.url, fetch });
+  const { chat } = await client.create({ settings });
+  return { client, id: chat.chat_id };
+}
+
+async function answerTo(client: ChatClient, id: string, text: string) {
+  const { version_id } = await client.send(id, { text });
+  const { chat } = await whenSettled(client, id);
+  const answer = answersOf(chat).find((version) => version.version_id === version_id);
+  if (answer?.status !== "completed") throw new Error(JSON.stringify(answer?.error));
+  return answer;
+}
+
+/** Everything up to the end of the last message, and what stands behind the list of messages. */
+function cutBehindMessages({ bytes, body }: Received, field: "messages" | "input") {
+  const list = Buffer.from(JSON.stringify(body[field]));
+  const at = bytes.indexOf(Buffer.concat([Buffer.from(`"${field}":`), list]));
+  if (at === -1) throw new Error(`there are no ${field} as they were written`);
+  const end = at + `"${field}":`.length + list.length - "]".length;
+  return { upToLast: bytes.subarray(0, end), behind: bytes.subarray(end).toString() };
+}
+
+describe("two messages of one day are two requests of which the second", () => {
+  test.each([
+    { speaks: "chat", field: "messages", first: /^\{"model":"m","messages":\[\{"role":"system"/ },
+    { speaks: "responses", field: "input", first: /^\{"temperature":0,.*"input":\[\{"type"/ },
+  ] as const)(
+    "begins with the bytes of the first up to the end of its last message, and ends with the same bytes: $speaks",
+    async ({ speaks, field, first }) => {
+      vi.useFakeTimers({ toFake: ["Date"], now: new Date("2026-03-01T08:00:00Z") });
+      onTestFinished(() => void vi.useRealTimers());
+      const made = await scene(
+        ({ body }, response) =>
+          answers(speaks, response, body, {
+            reasoning: ["Hm."],
+            text: ["Yes, ", "ä 天 😀."],
+            usage: { input: 9, output: 3 },
+          }),
+        { upstream: { speaks, models: ["m"] }, toml: chatsToml },
+      );
+      const { client, id } = await chatAt(made, {
+        model: "up/m",
+        instructions: "Mind ada@example.com.",
+        tool_groups: ["time"],
+        time_zone: "Europe/Berlin",
+        exact_time: true,
+        options: { temperature: 0 },
+        privacy: { enabled: true, fields: [{ kind: "email" }] },
+      });
+      await answerTo(client, id, "Is it ä 天 😀, bob@example.com?");
+      vi.setSystemTime(new Date("2026-03-01T21:59:59Z"));
+      await answerTo(client, id, "And now?");
+      const { requests } = made.upstream;
+      expect(requests).toHaveLength(2);
+      const [one, two] = requests.map((request) => ({
+        ...cutBehindMessages(request, field),
+        bytes: request.bytes,
+      }));
+      expect(one?.bytes.toString()).toMatch(first);
+      const shared = one?.upToLast ?? Buffer.alloc(0);
+      expect(two?.bytes.subarray(0, shared.length).toString()).toBe(shared.toString());
+      expect(two?.bytes.subarray(shared.length).toString()).toMatch(/^,\{.*And now\?/);
+      // Tools and parameters stand behind the messages on one of the wires.
+      expect(two?.behind).toBe(one?.behind);
+      expect(one?.bytes.toString()).toMatch(/"tools":\[/);
+      expect(two?.bytes.toString()).not.toContain("@example.com");
+    },
+  );
+});
+
+describe("an option that the server refuses", () => {
+  test("is mended once, which is seen with the answer, and then left out with a notice", async () => {
+    const made = await scene(
+      ({ body }, response) => {
+        if ("seed" in body) refuse(response, 400, { message: "Unsupported parameter: 'seed'" });
+        else says(response, "Yes.");
+      },
+      { upstream: { models: ["m"] }, toml: chatsToml },
+    );
+    const { client, id } = await chatAt(made, { model: "up/m", options: { seed: 7 } });
+    const mended = await answerTo(client, id, "One");
+    expect(mended.notices).toEqual([]);
+    expect(mended.chain?.warnings).toContainEqual({
+      code: "model_retried",
+      message: expect.stringMatching(/^asked 2 times, the last time up; learned: /) as string,
+      count: 1,
+    });
+    const { models } = await client.choices();
+    expect(models.find(({ name }) => name === "up/m")?.refuses).toContain("seed");
+    const later = await answerTo(client, id, "Two");
+    expect(later.notices).toEqual(["seed is not taken by up/m: left out"]);
+    const codes = later.chain?.warnings?.map(({ code }) => code) ?? [];
+    expect(codes).not.toContain("model_retried");
+    expect(made.upstream.requests.map(({ body }) => "seed" in body)).toEqual([true, false, false]);
+  });
+});

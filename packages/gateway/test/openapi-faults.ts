@@ -1,0 +1,59 @@
+type Schema = Readonly<Record<string, unknown>>;
+
+/** Where a value is not as a schema of an OpenAPI document says; as much of JSON Schema as ours uses. */
+export function schemaFaults(
+  schemas: Readonly<Record<string, Schema>>,
+  schema: Schema,
+  value: unknown,
+  path = "",
+): string[] {
+  const faults = (each: Schema, one: unknown, at: string): string[] =>
+    schemaFaults(schemas, each, one, at);
+  const { $ref, type, allOf, oneOf } = schema;
+  if (typeof $ref === "string") {
+    const named = schemas[$ref.replace("#/components/schemas/", "")];
+    return named === undefined ? [`${path}: no ${$ref}`] : faults(named, value, path);
+  }
+  if (Array.isArray(allOf)) return allOf.flatMap((each: Schema) => faults(each, value, path));
+  if (Array.isArray(oneOf)) {
+    const fits = oneOf.filter((each: Schema) => faults(each, value, path).length === 0);
+    return fits.length === 1 ? [] : [`${path}: fits ${fits.length} of ${oneOf.length}`];
+  }
+  if ("const" in schema) return value === schema["const"] ? [] : [`${path}: another word`];
+  const types = [type ?? []].flat() as string[];
+  if (types.length > 0 && !types.some((each) => isOf(each, value)))
+    return [`${path}: no ${types.join(" or ")}`];
+  if (Array.isArray(schema["enum"]) && !schema["enum"].includes(value))
+    return [`${path}: none of ${schema["enum"].join(", ")}`];
+  if (Array.isArray(value)) {
+    const items = (schema["items"] ?? {}) as Schema;
+    return value.flatMap((one, index) => faults(items, one, `${path}[${index}]`));
+  }
+  if (typeof value !== "object" || value === null) return [];
+  const properties = (schema["properties"] ?? {}) as Readonly<Record<string, Schema>>;
+  const required = (schema["required"] ?? []) as readonly string[];
+  const more = schema["additionalProperties"];
+  return [
+    ...required.filter((name) => !(name in value)).map((name) => `${path}.${name}: is missing`),
+    ...Object.entries(value).flatMap(([name, one]) => {
+      const own = properties[name] ?? (typeof more === "object" ? (more as Schema) : undefined);
+      if (own !== undefined) return faults(own, one, `${path}.${name}`);
+      return more === false ? [`${path}.${name}: unknown`] : [];
+    }),
+  ];
+}
+
+function isOf(type: string, value: unknown): boolean {
+  switch (type) {
+    case "null":
+      return value === null;
+    case "array":
+      return Array.isArray(value);
+    case "object":
+      return typeof value === "object" && value !== null && !Array.isArray(value);
+    case "integer":
+      return Number.isInteger(value);
+    default:
+      return typeof value === type;
+  }
+}

@@ -1,0 +1,147 @@
+import type { JsonValue } from "@deltawire/tasks";
+import type {
+  Chat,
+  ChatChange,
+  ChatListOptions,
+  ChatSince,
+  ChatStore,
+  ChatSummary,
+  ChatToCreate,
+  ChatVariable,
+  FoundChat,
+  KeptChat,
+  Placeholder,
+  Removal,
+  RunningAnswer,
+  SaveMore,
+} from "@deltawire/tasks/chats";
+import { findChats } from "./chats/find-chats.ts";
+import { finishRemovals, startRemoval } from "./chats/remove-chat.ts";
+import { addVariable, createChats, saveChat } from "./chats/save-chat.ts";
+import { StoreError } from "./error.ts";
+import { insertPlaceholder, placeholdersOf } from "./sql/chat-belongings.ts";
+import { removalOf, removalsOf, replaysOf, variablesOf } from "./sql/chat-belongings.ts";
+import { chatOf, chatSince, runningAnswers } from "./sql/chat-nodes.ts";
+import { chatChanges, chatRow, chatStamps, chatTags, listChats } from "./sql/chats.ts";
+import { nextStamp, setDeleted } from "./sql/chats.ts";
+import type { Connection } from "./sql/connection.ts";
+
+/** The part of a store that keeps chats. */
+export abstract class SqliteChats implements ChatStore {
+  readonly #now: () => number;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  protected abstract ask<Result>(query: (db: Connection) => Result): Result;
+  /** Resolves when it is committed. */
+  protected abstract change<Result>(
+    work: (db: Connection) => Result,
+    durable: boolean,
+  ): Promise<Result>;
+
+  async createChats(chats: readonly ChatToCreate[]): Promise<void> {
+    await this.change((db) => createChats(db, chats), true);
+  }
+
+  async chat(chatId: string): Promise<KeptChat | undefined> {
+    const found = this.ask((db) => chatOf(db, chatId));
+    if (found === undefined) return undefined;
+    const { chat, stamp, deleted_at } = found;
+    return { chat, stamp, ...(deleted_at === null ? {} : { deleted_at }) };
+  }
+
+  async chatSince(chatId: string, stamp: number): Promise<ChatSince | undefined> {
+    return this.ask((db) => chatSince(db, chatId, stamp));
+  }
+
+  async saveChat(
+    before: KeptChat,
+    after: Chat,
+    more: SaveMore = {},
+  ): Promise<KeptChat | "conflict"> {
+    return this.change((db) => saveChat(db, before, after, more), true);
+  }
+
+  async listChats(options: ChatListOptions): Promise<ChatSummary[]> {
+    return this.ask((db) => listChats(db, options));
+  }
+
+  async searchChats(query: string, options: { limit: number; tag?: string }): Promise<FoundChat[]> {
+    return this.ask((db) => findChats(db, query, options));
+  }
+
+  async chatTags(): Promise<{ tag: string; chats: number }[]> {
+    return this.ask(chatTags);
+  }
+
+  async setDeleted(chatId: string, deletedAt: string | null): Promise<boolean> {
+    return this.change((db) => {
+      const row = chatRow(db, chatId);
+      if (row !== undefined) setDeleted(db, row, nextStamp(db), deletedAt);
+      return row !== undefined;
+    }, true);
+  }
+
+  async removeChat(chatId: string): Promise<boolean> {
+    const number = await this.change((db) => startRemoval(db, chatId, this.#now()), true);
+    if (number === undefined) return false;
+    await finishRemovals((work) => this.change(work, false), number);
+    return true;
+  }
+
+  async chatChanges(after: number, limit: number): Promise<ChatChange[]> {
+    return this.ask((db) => chatChanges(db, after, limit));
+  }
+
+  async chatStamps(): Promise<{ head: number; oldest: number }> {
+    return this.ask(chatStamps);
+  }
+
+  async removal(chatId: string, removalId: string): Promise<Removal | undefined> {
+    return this.ask((db) => removalOf(db, chatId, removalId));
+  }
+
+  async removals(chatId: string): Promise<Removal[]> {
+    return this.ask((db) => removalsOf(db, chatId));
+  }
+
+  async replays(chatId: string): Promise<Record<string, JsonValue[]>> {
+    return this.ask((db) => replaysOf(db, chatId));
+  }
+
+  async runningAnswers(): Promise<RunningAnswer[]> {
+    return this.ask(runningAnswers);
+  }
+
+  async placeholders(chatId: string): Promise<Placeholder[]> {
+    return this.ask((db) => placeholdersOf(db, chatId));
+  }
+
+  async addPlaceholders(chatId: string, placeholders: readonly Placeholder[]): Promise<void> {
+    await this.change((db) => {
+      const chat = numberOf(db, chatId);
+      for (const placeholder of placeholders)
+        if (!insertPlaceholder(db, chat, placeholder))
+          throw new StoreError(
+            "store_failed",
+            `${chatId}: ${placeholder.placeholder} stands for another value already, so none of them was kept`,
+          );
+    }, true);
+  }
+
+  async variables(chatId: string): Promise<ChatVariable[]> {
+    return this.ask((db) => variablesOf(db, chatId));
+  }
+
+  async addVariable(chatId: string, variable: ChatVariable): Promise<ChatVariable> {
+    return this.change((db) => addVariable(db, numberOf(db, chatId), variable), true);
+  }
+}
+
+function numberOf(db: Connection, chatId: string): number {
+  const row = chatRow(db, chatId);
+  if (row === undefined) throw new StoreError("store_failed", `${chatId}: there is no such chat`);
+  return row.number;
+}

@@ -1,0 +1,58 @@
+export interface ChatApiErrorFacts {
+  /** Of HTTP; 0: there was no answer. */
+  status: number;
+  code: string;
+  param?: string;
+  revision?: number;
+  stamp?: number;
+  cause?: unknown;
+}
+
+/** What a gateway refused, or why it could not be asked. */
+export class ChatApiError extends Error {
+  readonly status: number;
+  readonly code: string;
+  /** The field that is wrong. */
+  readonly param: string | undefined;
+  /** Of a conflict: what the chat is at now. */
+  readonly revision: number | undefined;
+  readonly stamp: number | undefined;
+
+  constructor(message: string, { status, code, param, revision, stamp, cause }: ChatApiErrorFacts) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = "ChatApiError";
+    this.status = status;
+    this.code = code;
+    this.param = param;
+    this.revision = revision;
+    this.stamp = stamp;
+  }
+}
+
+/** The error in an answer. What stands between here and the gateway answers in words of its own. */
+export function errorOf(status: number, text: string): ChatApiError {
+  const { error, revision, stamp } = objectOf(parsed(text));
+  const { code, message, param } = objectOf(error);
+  return new ChatApiError(
+    typeof message === "string" ? message : `the gateway answered with status ${status}`,
+    {
+      status,
+      code: typeof code === "string" ? code : "unknown",
+      ...(typeof param === "string" ? { param } : {}),
+      ...(typeof revision === "number" ? { revision } : {}),
+      ...(typeof stamp === "number" ? { stamp } : {}),
+    },
+  );
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function objectOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+}

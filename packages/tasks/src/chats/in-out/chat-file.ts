@@ -1,0 +1,249 @@
+import { checkMessage, checkTags } from "../check-edit.ts";
+import {
+  isFlag,
+  isPlainObject,
+  isText,
+  listOf,
+  listUpTo,
+  oneOf,
+  orNull,
+  problem,
+  shaped,
+  type Check,
+} from "../check-value.ts";
+import { checkSettings } from "../settings.ts";
+import {
+  anything,
+  atLeast,
+  isAmount,
+  isCount,
+  isId,
+  isTime,
+  recordOf,
+  tagged,
+  textUpTo,
+} from "./check-json.ts";
+import { checkReplay } from "./check-replay.ts";
+
+/*
+ * What may stand in a file of chats. Items and blocks may have more fields than are known here, and keep them: they are
+ * what a model and its tools have made, and other versions of this program may say more about them.
+ */
+
+/** All fields are needed but those that `optional` names; no others are known. */
+function exactly(
+  needed: Readonly<Record<string, Check>>,
+  optional: Readonly<Record<string, Check>> = {},
+): Check {
+  return shaped({ ...needed, ...optional }, Object.keys(needed));
+}
+
+const usage = exactly(
+  { input_tokens: isCount, output_tokens: isCount, total_tokens: isCount },
+  { cached_tokens: isCount, reasoning_tokens: isCount, cost: isAmount, estimated: isFlag },
+);
+
+const url = atLeast({ url: isText });
+const annotation = atLeast({
+  type: isText,
+  reference_id: isCount,
+  start_index: isCount,
+  end_index: isCount,
+});
+
+const blocks: Readonly<Record<string, Check>> = {
+  text: atLeast({ text: isText }, { id: isCount, annotations: listOf(annotation) }),
+  image: atLeast({ image_url: url }, { id: isCount }),
+  audio: atLeast({ audio_url: url }, { transcript: isText, id: isCount }),
+  file: atLeast({ file_url: url }, { filename: isText, media_type: isText, id: isCount }),
+  data: atLeast({ data: anything }, { id: isCount }),
+};
+
+const content = listOf(
+  tagged("type", {
+    text: atLeast({ text: isText }),
+    image_url: atLeast({ image_url: url }),
+    audio_url: atLeast({ audio_url: url }),
+    file_url: atLeast({ file_url: url }, { filename: isText, media_type: isText }),
+  }),
+);
+
+const status = oneOf(
+  "in_progress",
+  "completed",
+  "incomplete",
+  "awaiting_approval",
+  "executing",
+  "denied",
+  "failed",
+  "unknown",
+);
+const outcome = oneOf(
+  "completed",
+  "failed",
+  "timeout",
+  "denied",
+  "canceled",
+  "incomplete",
+  "unknown",
+);
+
+const summary = listOf(atLeast({ text: isText }));
+const items: Readonly<Record<string, Check>> = {
+  reasoning: atLeast({ id: isText, summary }, { status, content: summary }),
+  tool_call: atLeast(
+    { id: isText, call_id: isText, name: isText, arguments: isText },
+    { status, outcome, child_task_ids: listOf(isText) },
+  ),
+  tool_result: atLeast(
+    // A sub-agent's items stand in the result of the call that asked it.
+    { id: isText, call_id: isText, block_list: (value, path) => blocksAndItems(value, path) },
+    { status, outcome, content },
+  ),
+  message: atLeast(
+    { id: isText, role: oneOf("assistant"), block_list: listOf(tagged("type", blocks)) },
+    { status, content },
+  ),
+};
+const blocksAndItems = listOf(tagged("type", { ...blocks, ...items }));
+
+const reference = atLeast(
+  { reference_id: isCount, item_id: isText, block_indexes: listOf(isCount) },
+  { source: atLeast({ task_id: isText, reference_id: isCount }), title: isText, url: isText },
+);
+
+const input = exactly(
+  {
+    item: atLeast({ type: oneOf("message"), id: isText, role: oneOf("user"), content }),
+    delivery: oneOf("steer", "queue"),
+  },
+  { taken_at: isCount },
+);
+
+const chain = exactly(
+  {
+    calls: listOf(
+      exactly(
+        { call_id: isText, round: isCount, name: isText, arguments: isText, outcome: isText },
+        {
+          task_id: isText,
+          result: isText,
+          started_at: isTime,
+          duration_ms: isAmount,
+          decisions: listOf(isText),
+          usage,
+        },
+      ),
+    ),
+    stats: exactly({
+      rounds: isCount,
+      calls: isCount,
+      outcomes: recordOf(isId, isCount),
+      model_ms: isAmount,
+      tool_ms: isAmount,
+      waited_ms: isAmount,
+    }),
+  },
+  { warnings: listOf(exactly({ code: isText, message: isText, count: isCount })) },
+);
+
+const ofVersion = { version_id: isId, created_at: isTime };
+
+const userVersion: Check = (value, path) => {
+  if (!isPlainObject(value)) return problem(path, "must be an object");
+  const { version_id: _id, created_at: _time, ...message } = value;
+  const lists = { attachments: anything, contexts: anything };
+  return [...atLeast({ ...ofVersion, ...lists })(value, path), ...checkMessage(message, path)];
+};
+
+const answerVersion = exactly(
+  {
+    ...ofVersion,
+    by: oneOf("model", "user"),
+    status: oneOf("running", "completed", "aborted", "error", "timeout"),
+    model_type: oneOf("chat", "image-gen", "image-edit", "audio-stt", "audio-tts"),
+    output: listOf(tagged("type", items)),
+    references: listOf(reference),
+    notices: listOf(isText),
+  },
+  {
+    agent: isText,
+    model: isText,
+    task_id: isText,
+    waiting: isFlag,
+    answers: isId,
+    continues: isId,
+    masked_with: isText,
+    inputs: listOf(input),
+    error: exactly({ phase: oneOf("model", "tool", "approval"), code: isText, message: isText }),
+    usage,
+    tree_usage: usage,
+    time_ms: isAmount,
+    chain,
+  },
+);
+
+const ofTree = {
+  node_id: isId,
+  parent: orNull(isId),
+  children: listOf(isId),
+  created_at: isTime,
+  pinned: isFlag,
+  hidden: isFlag,
+  kind: anything,
+};
+
+const node = tagged("kind", {
+  user: exactly({ ...ofTree, versions: listUpTo(10_000, userVersion), version: isId }),
+  answer: exactly({ ...ofTree, versions: listUpTo(10_000, answerVersion), version: isId }),
+  separator: exactly(ofTree),
+});
+
+const chat = exactly(
+  {
+    chat_id: isId,
+    title: textUpTo(300),
+    title_by: oneOf("nobody", "model", "user"),
+    created_at: isTime,
+    updated_at: isTime,
+    revision: isCount,
+    settings: checkSettings,
+    tags: checkTags,
+    pinned: isFlag,
+    nodes: recordOf(isId, node),
+    roots: listOf(isId),
+    chosen: recordOf((key, path) => (key === "" ? [] : isId(key, path)), isId),
+    bookmarks: listOf(isId),
+  },
+  { extra_usage: usage },
+);
+
+const variable = exactly({
+  name: isId,
+  call_id: isText,
+  of: isText,
+  tool: isText,
+  length: isCount,
+  url: isText,
+  created_at: isTime,
+});
+
+const isHash: Check = (value, path) =>
+  typeof value === "string" && /^[0-9a-f]{64}$/.test(value)
+    ? []
+    : problem(path, "must be the SHA-256 of a blob, in hex");
+
+/** The shape of a whole file; what its parts say of each other is another question. */
+export const checkChatFile: Check = exactly({
+  format: anything,
+  version: anything,
+  exported_at: isTime,
+  chats: listUpTo(
+    100_000,
+    exactly(
+      { chat, replays: recordOf(isId, checkReplay) },
+      { variables: listUpTo(100_000, variable) },
+    ),
+  ),
+  blobs: recordOf(isHash, exactly({ media_type: textUpTo(200), base64: anything })),
+});

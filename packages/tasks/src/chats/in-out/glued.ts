@@ -1,0 +1,194 @@
+import { unreachable } from "../../error.ts";
+import type { Usage } from "../../items.ts";
+import { addUsage, noUsage } from "../../usage.ts";
+import { answerChain, chosenVersion, currentPath } from "../path.ts";
+import type {
+  AnswerStatus,
+  AnswerVersion,
+  CallRecord,
+  ChainStats,
+  Chat,
+  UserVersion,
+} from "../shapes.ts";
+import { contextText } from "./context-text.ts";
+import { inputParts, plainText, saidIn } from "./said.ts";
+
+/*
+ * A view for programs that know a message as one string: the log of the tool chain with the answer behind it, and where the
+ * one ends and the other begins. Places count UTF-16 units.
+ */
+
+export interface GluedAnswer {
+  /** The log of the tool chain and the answer. */
+  readonly content: string;
+  /** How long the log is. */
+  readonly hintSize: number;
+  /** Where the answer stands in `content`; undefined where that is nothing else. */
+  readonly userPromptSlice: readonly [start: number, end: number] | undefined;
+  readonly toolChainResult: GluedChain;
+}
+
+export interface GluedChain {
+  readonly toolCallHistory: readonly CallRecord[];
+  readonly stats: ChainStats;
+  readonly status: AnswerStatus;
+  readonly error: string | undefined;
+}
+
+/** Of the versions that go on from one another, the oldest first. */
+export function gluedAnswer(versions: readonly AnswerVersion[]): GluedAnswer {
+  const said = versions.flatMap(saidIn);
+  const lastOfChain = said.findLastIndex(
+    ({ type }) => type === "tool_call" || type === "tool_result",
+  );
+  let log = "";
+  let answer = "";
+  for (const [index, item] of said.entries()) {
+    switch (item.type) {
+      case "reasoning":
+        break;
+      case "tool_call":
+        log += `[${item.name}] ${item.arguments}\n`;
+        break;
+      case "tool_result":
+        log += `=> ${item.outcome ?? "completed"}\n${plainText(item.block_list)}\n\n`;
+        break;
+      case "message": {
+        const text =
+          item.role === "user" ? `[user] ${inputParts(item).text}` : plainText(item.block_list);
+        if (text === "") break;
+        if (index < lastOfChain) log += `${text}\n\n`;
+        else answer += answer === "" ? text : `\n\n${text}`;
+        break;
+      }
+      default:
+        unreachable(item);
+    }
+  }
+  const last = versions.at(-1);
+  const content = log + answer;
+  return {
+    content,
+    hintSize: log.length,
+    userPromptSlice: log === "" ? undefined : [log.length, content.length],
+    toolChainResult: {
+      toolCallHistory: versions.flatMap((version) => version.chain?.calls ?? callsOf(version)),
+      stats: statsOf(versions),
+      status: last?.status ?? "completed",
+      error: last?.error?.message,
+    },
+  };
+}
+
+export type GluedMessage =
+  | { readonly type: "separator"; readonly id: string }
+  | ({ readonly type: "message"; readonly id: string } & GluedPayload);
+
+export interface GluedPayload {
+  readonly message: { readonly role: "user" | "assistant"; readonly content: string };
+  readonly userPromptSlice?: readonly [start: number, end: number];
+  /** The model. */
+  readonly author?: string;
+  readonly usage?: Usage;
+  /** In milliseconds, from the sending to the end. */
+  readonly time?: number;
+  /** How many the model wrote. */
+  readonly token?: number;
+  readonly toolChainResult?: GluedChain;
+}
+
+/** The current path, as such programs keep it. */
+export function chatToGlued(chat: Chat): { title: string; messages: GluedMessage[] } {
+  const messages = currentPath(chat).map((node): GluedMessage => {
+    switch (node.kind) {
+      case "separator":
+        return { type: "separator", id: node.node_id };
+      case "user":
+        return { type: "message", id: node.node_id, ...gluedPrompt(chosenVersion(node)) };
+      case "answer":
+        return {
+          type: "message",
+          id: node.node_id,
+          ...storedAnswer(answerChain(node, node.version)),
+        };
+      default:
+        return unreachable(node);
+    }
+  });
+  return { title: chat.title, messages };
+}
+
+function gluedPrompt({ text, contexts, attachments }: UserVersion): GluedPayload {
+  const before = [
+    ...contexts.map(contextText),
+    ...attachments.map(({ kind, filename, url }) => `[${kind}: ${filename ?? url}]`),
+  ];
+  const hint = before.map((one) => `${one}\n\n`).join("");
+  const content = hint + text;
+  return {
+    message: { role: "user", content },
+    ...(hint === "" ? {} : { userPromptSlice: [hint.length, content.length] }),
+  };
+}
+
+function storedAnswer(versions: readonly AnswerVersion[]): GluedPayload {
+  const { content, userPromptSlice, toolChainResult } = gluedAnswer(versions);
+  const { model } = versions.at(-1) ?? {};
+  const used = versions.flatMap(({ usage }) => usage ?? []);
+  const usage = used.reduce(addUsage, noUsage);
+  const times = versions.flatMap(({ time_ms }) => time_ms ?? []);
+  return {
+    message: { role: "assistant", content },
+    ...(userPromptSlice === undefined ? {} : { userPromptSlice }),
+    ...(model === undefined ? {} : { author: model }),
+    ...(used.length === 0 ? {} : { usage, token: usage.output_tokens }),
+    ...(times.length === 0 ? {} : { time: times.reduce((sum, one) => sum + one) }),
+    ...(toolChainResult.stats.calls === 0 ? {} : { toolChainResult }),
+  };
+}
+
+/** Of an answer that nobody has recorded, such as an imported one. */
+function callsOf({ output }: AnswerVersion): CallRecord[] {
+  const records: CallRecord[] = [];
+  let round = 0;
+  let called = false;
+  for (const item of output) {
+    if (item.type !== "tool_call") {
+      if (item.type === "tool_result") called = false;
+      continue;
+    }
+    if (!called) round += 1;
+    called = true;
+    const result = output.find((one) => one.type === "tool_result" && one.call_id === item.call_id);
+    records.push({
+      call_id: item.call_id,
+      round,
+      name: item.name,
+      arguments: item.arguments,
+      outcome: item.outcome ?? "completed",
+      ...(result?.type === "tool_result" ? { result: plainText(result.block_list) } : {}),
+    });
+  }
+  return records;
+}
+
+function statsOf(versions: readonly AnswerVersion[]): ChainStats {
+  const outcomes: Record<string, number> = {};
+  const sum = { rounds: 0, calls: 0, model_ms: 0, tool_ms: 0, waited_ms: 0 };
+  for (const version of versions) {
+    const stats = version.chain?.stats ?? statsOfCalls(callsOf(version));
+    for (const name of numbers) sum[name] += stats[name];
+    for (const [outcome, times] of Object.entries(stats.outcomes))
+      outcomes[outcome] = (outcomes[outcome] ?? 0) + times;
+  }
+  return { ...sum, outcomes };
+}
+
+const numbers = ["rounds", "calls", "model_ms", "tool_ms", "waited_ms"] as const;
+
+function statsOfCalls(calls: readonly CallRecord[]): ChainStats {
+  const outcomes: Record<string, number> = {};
+  for (const { outcome } of calls) outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
+  const rounds = calls.at(-1)?.round ?? 0;
+  return { rounds, calls: calls.length, outcomes, model_ms: 0, tool_ms: 0, waited_ms: 0 };
+}

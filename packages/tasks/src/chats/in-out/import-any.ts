@@ -1,0 +1,13 @@
+import { isPlainObject } from "../check-value.ts";
+import type { Imported, ImportWorld } from "./imported.ts";
+import { chatFileFormat, chatsFromJson } from "./json.ts";
+import { chatsFromOpenAi } from "./openai-import.ts";
+
+/** Chats of a file of ours or of OpenAI messages, by its shape. */
+export function importChats(value: unknown, world: ImportWorld): Imported {
+  if (isPlainObject(value) && "format" in value) return chatsFromJson(value, world);
+  if (Array.isArray(value) || (isPlainObject(value) && "messages" in value))
+    return chatsFromOpenAi(value, world);
+  const forms = `a file of chats ({ "format": "${chatFileFormat}", … }) or OpenAI messages ([…] or { "messages": […] })`;
+  return { ok: false, problems: [`This is neither of the forms that can be read: ${forms}.`] };
+}

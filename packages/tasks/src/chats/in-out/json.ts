@@ -1,0 +1,161 @@
+import { blobsIn } from "../../blobs.ts";
+import type { JsonValue } from "../../json.ts";
+import type { OutputItem } from "../../items.ts";
+import { wellFormedJson } from "../../well-formed.ts";
+import type { ChatVariable } from "../chat-store.ts";
+import { isPlainObject, problem } from "../check-value.ts";
+import type { AnswerVersion, Chat, ChatNode } from "../shapes.ts";
+import { chatFaults } from "../validate-chat.ts";
+import { isBase64, mediaTypeOf } from "./blob-text.ts";
+import { checkChatFile } from "./chat-file.ts";
+import { checkJson, first } from "./check-json.ts";
+import type { BlobReader, FileBlob, Imported, ImportedChat, ImportWorld } from "./imported.ts";
+
+export const chatFileFormat = "deltawire.chat";
+const chatFileVersion = 1;
+
+/** Chats whole: all branches and versions, what models are told of them, and every blob that they refer to. */
+export interface ChatFile {
+  readonly format: typeof chatFileFormat;
+  readonly version: typeof chatFileVersion;
+  readonly exported_at: string;
+  readonly chats: readonly {
+    readonly chat: Chat;
+    readonly replays: Readonly<Record<string, readonly JsonValue[]>>;
+    readonly variables?: readonly ChatVariable[];
+  }[];
+  readonly blobs: Readonly<Record<string, FileBlob>>;
+}
+
+export interface ChatToJson {
+  readonly chat: Chat;
+  readonly replays: Readonly<Record<string, readonly JsonValue[]>>;
+  readonly variables?: readonly ChatVariable[];
+  readonly blobs: BlobReader;
+  readonly exported_at: string;
+}
+
+/** What stands for private values is no part of it, and never was one of a chat. */
+export function chatToJson({ chat, replays, variables, blobs, exported_at }: ChatToJson): ChatFile {
+  const versions = answerVersions(chat);
+  // Of what runs, nobody has yet looked at what its model and its tools say.
+  const whole = wellFormedJson({
+    chat,
+    replays: Object.fromEntries(Object.entries(replays).filter(([id]) => versions.has(id))),
+    ...(variables === undefined || variables.length === 0 ? {} : { variables }),
+  });
+  const found: Record<string, FileBlob> = {};
+  for (const hash of blobsIn(JSON.stringify(whole))) {
+    const blob = found[hash] ?? blobs(hash);
+    if (blob !== undefined) found[hash] = blob;
+  }
+  return {
+    format: chatFileFormat,
+    version: chatFileVersion,
+    exported_at,
+    chats: [whole],
+    blobs: found,
+  };
+}
+
+/**
+ * The chats of such a file under new ids, or what the first check that it does not pass has found. An answer that ran when
+ * the file was written has stopped: its task is not here.
+ */
+export function chatsFromJson(value: unknown, world: ImportWorld): Imported {
+  const problems = firstOf(
+    () => checkVersion(value),
+    () => checkJson(value, ""),
+    () => checkChatFile(value, ""),
+    () => checkWhole(value as ChatFile, world),
+  );
+  if (problems.length > 0) return { ok: false, problems: first(problems) };
+  const file = value as ChatFile;
+  return {
+    ok: true,
+    chats: file.chats.map(({ chat, replays, variables = [] }): ImportedChat => ({
+      chat: { ...chat, chat_id: world.newId("chat"), nodes: stopped(chat.nodes) },
+      replays,
+      variables,
+    })),
+    blobs: file.blobs,
+  };
+}
+
+/** Each check relies on those before it. */
+function firstOf(...checks: readonly (() => string[])[]): string[] {
+  for (const check of checks) {
+    const problems = check();
+    if (problems.length > 0) return problems;
+  }
+  return [];
+}
+
+/** First of all: what a later version says cannot be judged by the rules of this one. */
+function checkVersion(value: unknown): string[] {
+  if (!isPlainObject(value)) return problem("", "a file of chats must be an object");
+  if (value["format"] !== chatFileFormat) return problem("format", `must be "${chatFileFormat}"`);
+  return value["version"] === chatFileVersion
+    ? []
+    : problem("version", `must be ${chatFileVersion}: another program has written this file`);
+}
+
+function checkWhole({ chats, blobs }: ChatFile, world: ImportWorld): string[] {
+  if (chats.length === 0) return problem("chats", "must have at least one chat");
+  return [
+    ...chats.flatMap((one, index) => checkChat(one, `chats[${index}]`)),
+    ...Object.entries(blobs).flatMap(([hash, blob]) => checkBlob(hash, blob, world)),
+  ];
+}
+
+function checkChat({ chat, replays }: ChatFile["chats"][number], path: string): string[] {
+  const answers = answerVersions(chat);
+  return [
+    ...chatFaults(chat).flatMap((fault) => problem(`${path}.chat`, fault)),
+    ...Object.keys(replays).flatMap((id) =>
+      answers.has(id) ? [] : problem(`${path}.replays.${id}`, "there is no such answer"),
+    ),
+  ];
+}
+
+function answerVersions({ nodes }: Chat): Set<string> {
+  const ids = new Set<string>();
+  for (const node of Object.values(nodes))
+    if (node.kind === "answer") for (const { version_id } of node.versions) ids.add(version_id);
+  return ids;
+}
+
+function checkBlob(hash: string, { media_type, base64 }: FileBlob, world: ImportWorld): string[] {
+  const path = `blobs.${hash}`;
+  if (mediaTypeOf(media_type) === undefined)
+    return problem(`${path}.media_type`, "must be a media type, such as image/png");
+  if (typeof base64 !== "string" || !isBase64(base64))
+    return problem(`${path}.base64`, "must be base64");
+  return world.blobHash(base64) === hash
+    ? []
+    : problem(`${path}.base64`, "is not what its hash says");
+}
+
+function stopped(nodes: Chat["nodes"]): Record<string, ChatNode> {
+  return Object.fromEntries(
+    Object.entries(nodes).map(([id, node]) =>
+      node.kind === "answer" && node.versions.some(({ status }) => status === "running")
+        ? [id, { ...node, versions: node.versions.map(stoppedVersion) }]
+        : [id, node],
+    ),
+  );
+}
+
+function stoppedVersion(version: AnswerVersion): AnswerVersion {
+  if (version.status !== "running") return version;
+  const { waiting: _waiting, ...rest } = version;
+  return { ...rest, status: "aborted", output: version.output.map(stoppedItem) };
+}
+
+function stoppedItem(item: OutputItem): OutputItem {
+  const open =
+    item.status === "in_progress" ||
+    item.status === "executing" ||
+    item.status === "awaiting_approval";
+  return open ? { ...item, status: "incomplete" } : item;
+}

@@ -1,0 +1,225 @@
+import { blobPath } from "../../blobs.ts";
+import { unreachable } from "../../error.ts";
+import type { Block, OutputItem } from "../../items.ts";
+import { answerChain, chosenVersion, currentPath } from "../path.ts";
+import type {
+  AnswerNode,
+  AnswerVersion,
+  Attachment,
+  Chat,
+  ChatNode,
+  ContextSnippet,
+  UserNode,
+  UserVersion,
+} from "../shapes.ts";
+import { answerFacts, answerSpeaker } from "./answer-facts.ts";
+import { codeSpan, enclosed, fenced, inline, isLink, link } from "./markdown-text.ts";
+import { cutAtMarkers, referenceTitle } from "./references-of.ts";
+import { inputParts, saidIn, splitResult } from "./said.ts";
+
+/** The current path; with `all`, every branch and every version of what was said. */
+export function chatToMarkdown(chat: Chat, options: { all?: boolean } = {}): string {
+  const writer = new MarkdownWriter(options.all === true);
+  writer.add(`# ${inline(chat.title.trim()) || "Chat"}`);
+  const { instructions = "" } = chat.settings;
+  if (instructions !== "") writer.details("Instructions", [enclosed(instructions)]);
+  writer.branch(currentPath(chat));
+  if (options.all === true)
+    for (const branch of otherBranches(chat)) {
+      writer.beginBranch(branch[0]?.parent ?? null);
+      writer.branch(branch);
+    }
+  return writer.text();
+}
+
+/** Those that leave the current path, and those that leave these, each to its end. */
+function* otherBranches(chat: Chat): Generator<ChatNode[]> {
+  const open: (readonly [parent: string, children: readonly string[]])[] = [
+    ["", chat.roots],
+    ...currentPath(chat).map((node) => [node.node_id, node.children] as const),
+  ];
+  for (let next = open.shift(); next !== undefined; next = open.shift()) {
+    const [parent, children] = next;
+    for (const child of children) {
+      if (child === chat.chosen[parent]) continue;
+      const branch = branchFrom(chat, child);
+      open.push(...branch.map((node) => [node.node_id, node.children] as const));
+      yield branch;
+    }
+  }
+}
+
+function branchFrom(chat: Chat, first: string): ChatNode[] {
+  const branch: ChatNode[] = [];
+  for (let id: string | undefined = first; id !== undefined; id = chat.chosen[id]) {
+    const node: ChatNode | undefined = chat.nodes[id];
+    if (node === undefined) break;
+    branch.push(node);
+  }
+  return branch;
+}
+
+class MarkdownWriter {
+  readonly #all: boolean;
+  readonly #paragraphs: string[] = [];
+  /** Of the nodes that were written, by which a branch is told where it begins. */
+  readonly #numbers = new Map<string, number>();
+  #answers = 0;
+
+  constructor(all: boolean) {
+    this.#all = all;
+  }
+
+  add(...paragraphs: readonly string[]): void {
+    this.#paragraphs.push(...paragraphs.filter((one) => one !== ""));
+  }
+
+  text(): string {
+    return `${this.#paragraphs.join("\n\n")}\n`;
+  }
+
+  details(summary: string, paragraphs: readonly string[]): void {
+    this.add(`<details>\n<summary>${summary}</summary>`, ...paragraphs, "</details>");
+  }
+
+  beginBranch(parent: string | null): void {
+    const number = parent === null ? undefined : this.#numbers.get(parent);
+    const where = number === undefined ? "from the beginning" : `after message ${number}`;
+    this.add(`# Another branch, ${where}`);
+  }
+
+  branch(nodes: readonly ChatNode[]): void {
+    for (const node of nodes) {
+      if (node.kind === "separator") {
+        this.add("* * *", "*What stands above is not told to the model.*");
+        continue;
+      }
+      this.#numbers.set(node.node_id, this.#numbers.size + 1);
+      if (node.kind === "user") this.#user(node);
+      else this.#answer(node);
+    }
+  }
+
+  #heading(node: ChatNode, who: string): void {
+    const number = this.#all ? `${this.#numbers.get(node.node_id)}. ` : "";
+    const hidden = node.hidden ? " (hidden from the model)" : "";
+    this.add(`## ${number}${inline(who)}${hidden}`);
+  }
+
+  #user(node: UserNode): void {
+    this.#heading(node, "You");
+    const shown = chosenVersion(node);
+    this.#words(shown);
+    for (const version of this.#all ? node.versions : []) {
+      if (version === shown) continue;
+      this.add(`### Another version, ${version.created_at}`);
+      this.#words(version);
+    }
+  }
+
+  #words({ text, attachments, contexts }: UserVersion): void {
+    this.add(enclosed(text), ...contexts.map(contextBlock), ...attachments.map(attachmentLine));
+  }
+
+  #answer(node: AnswerNode): void {
+    const chain = answerChain(node, node.version);
+    this.#heading(node, answerSpeaker(chain));
+    for (const version of chain) this.#version(version);
+    for (const version of this.#all ? node.versions : []) {
+      if (chain.includes(version)) continue;
+      this.add(`### Another version, ${version.created_at}: ${inline(answerSpeaker([version]))}`);
+      this.#version(version);
+    }
+  }
+
+  #version(version: AnswerVersion): void {
+    this.#answers += 1;
+    const known = new Set(version.references.map(({ reference_id }) => reference_id));
+    const label = (n: number) => `[^${this.#answers}-${n}]`;
+    const cite = (text: string) =>
+      cutAtMarkers(text, known)
+        .map((piece) => (typeof piece === "string" ? piece : label(piece.reference)))
+        .join("");
+    for (const item of saidIn(version)) {
+      if (item.type === "message" && item.role === "user") {
+        const { text, attachments } = inputParts(item);
+        this.add("**You, meanwhile:**", enclosed(text), ...attachments.map(attachmentLine));
+      } else {
+        this.#item(item, cite);
+      }
+    }
+    this.add(
+      ...version.notices.map((notice) => `> **Note:** ${inline(notice)}`),
+      ...answerFacts(version).map((fact) => `> ${inline(fact)}`),
+      ...version.references.map((reference) => {
+        const title = referenceTitle(reference, version);
+        const { url } = reference;
+        const told = url !== undefined && isLink(url) ? link(title, url) : inline(title);
+        return `${label(reference.reference_id)}: ${told}`;
+      }),
+    );
+  }
+
+  #item(item: OutputItem, cite: (text: string) => string): void {
+    switch (item.type) {
+      case "reasoning": {
+        const texts = [...item.summary, ...(item.content ?? [])].map(({ text }) => enclosed(text));
+        if (texts.some((text) => text !== "")) this.details("Reasoning", texts);
+        break;
+      }
+      case "tool_call":
+        this.add(`**Tool call:** ${codeSpan(item.name)}`, fenced(item.arguments, "json"));
+        break;
+      case "tool_result": {
+        const { blocks, nested } = splitResult(item.block_list);
+        this.add(`**Result** (${item.outcome ?? "completed"})`, ...blocks.map(resultBlock));
+        if (nested.length === 0) break;
+        this.add("<details>\n<summary>What the sub-agent did</summary>");
+        for (const one of nested) this.#item(one, (text) => text);
+        this.add("</details>");
+        break;
+      }
+      case "message":
+        for (const block of item.block_list)
+          this.add(block.type === "text" ? enclosed(cite(block.text)) : mediaLine(block));
+        break;
+      default:
+        unreachable(item);
+    }
+  }
+}
+
+function contextBlock({ kind, title, url, text }: ContextSnippet): string {
+  const from = url !== undefined && isLink(url) ? link(title || url, url) : inline(title);
+  return `**Context** (${kind}): ${from}\n\n${fenced(text)}`;
+}
+
+function attachmentLine({ kind, url, filename, media_type }: Attachment): string {
+  return medium(kind, url, filename ?? media_type);
+}
+
+function resultBlock(block: Block): string {
+  return block.type === "text" ? fenced(block.text) : mediaLine(block);
+}
+
+function mediaLine(block: Exclude<Block, { type: "text" }>): string {
+  switch (block.type) {
+    case "image":
+      return medium("image", block.image_url.url, undefined);
+    case "audio":
+      return `${medium("audio", block.audio_url.url, undefined)}${block.transcript === undefined ? "" : `\n\n> ${inline(block.transcript)}`}`;
+    case "file":
+      return medium("file", block.file_url.url, block.filename);
+    case "data":
+      return fenced(JSON.stringify(block.data, null, 2), "json");
+    default:
+      return unreachable(block);
+  }
+}
+
+function medium(kind: Attachment["kind"], url: string, name: string | undefined): string {
+  const label = name ?? kind;
+  const isKnown = isLink(url) || url.startsWith(blobPath) || /^data:(?:image|audio)\//.test(url);
+  if (!isKnown) return `${inline(label)}: ${codeSpan(url.slice(0, 200))}`;
+  return `${kind === "image" ? "!" : ""}${link(label, url)}`;
+}

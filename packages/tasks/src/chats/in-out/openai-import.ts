@@ -1,0 +1,265 @@
+import type { JsonValue } from "../../json.ts";
+import type { OutputItem } from "../../items.ts";
+import { checkTitle } from "../check-edit.ts";
+import { isPlainObject, problem } from "../check-value.ts";
+import { newChat } from "../new-chat.ts";
+import type { AnswerVersion, Chat, ChatNode } from "../shapes.ts";
+import { checkJson, first } from "./check-json.ts";
+import type { FileBlob, Imported, ImportWorld } from "./imported.ts";
+import { noResult } from "./openai-messages.ts";
+import { PartReader, type Words } from "./openai-parts.ts";
+
+/**
+ * A list of Chat Completions messages, or `{ messages, title? }`, as one chat. What systems and developers say becomes its
+ * instructions, wherever it stands. All that is said between two messages of a user is one answer, with its calls and their
+ * results. Each answer needs a message before it: where the list begins with an answer, that is an empty one.
+ */
+export function chatsFromOpenAi(value: unknown, world: ImportWorld): Imported {
+  const problems = checkJson(value, "");
+  if (problems.length > 0) return { ok: false, problems };
+  const { messages, title, path } = messageList(value);
+  if (title !== undefined) problems.push(...checkTitle(title));
+  const reader = new MessageReader(world, problems);
+  if (!Array.isArray(messages) || messages.length === 0)
+    problems.push(...problem(path, "must be a list with at least one message"));
+  else for (const [index, message] of messages.entries()) reader.read(message, `${path}[${index}]`);
+  if (problems.length > 0) return { ok: false, problems: first(problems) };
+  const chat = reader.chat(typeof title === "string" ? { title } : {});
+  return {
+    ok: true,
+    chats: [{ chat, replays: reader.replays, variables: [] }],
+    blobs: reader.blobs,
+  };
+}
+
+function messageList(value: unknown): { messages: unknown; title?: unknown; path: string } {
+  if (!isPlainObject(value)) return { messages: value, path: "" };
+  const { messages, title } = value;
+  const named = title === undefined || title === null || title === "" ? {} : { title };
+  return { messages, ...named, path: "messages" };
+}
+
+interface OpenCall {
+  /** As the log has it. */
+  told: string | undefined;
+  call_id: string;
+}
+
+interface OpenAnswer {
+  output: OutputItem[];
+  replay: JsonValue[];
+  calls: OpenCall[];
+}
+
+class MessageReader {
+  readonly replays: Record<string, JsonValue[]> = {};
+  readonly #world: ImportWorld;
+  readonly #parts: PartReader;
+  readonly #problems: string[];
+  readonly #now: string;
+  readonly #instructions: string[] = [];
+  readonly #nodes: ChatNode[] = [];
+  readonly #callIds = new Set<string>();
+  #answer: OpenAnswer | undefined;
+
+  /** Adds what is wrong to `problems`. */
+  constructor(world: ImportWorld, problems: string[]) {
+    this.#world = world;
+    this.#problems = problems;
+    this.#now = world.now();
+    this.#parts = new PartReader(world, problems);
+  }
+
+  get blobs(): Record<string, FileBlob> {
+    return this.#parts.blobs;
+  }
+
+  read(message: unknown, path: string): void {
+    if (!isPlainObject(message)) return this.#wrong(path, "must be an object");
+    const { role, content } = message;
+    const at = `${path}.content`;
+    switch (role) {
+      case "system":
+      case "developer": {
+        const text = this.#parts.text(content, at);
+        if (text !== "") this.#instructions.push(text);
+        break;
+      }
+      case "user":
+        this.#closeAnswer();
+        this.#user(this.#parts.words(content, at));
+        break;
+      case "assistant":
+        this.#assistant(message, path);
+        break;
+      case "tool":
+        this.#result(message["tool_call_id"], this.#parts.text(content, at), path);
+        break;
+      default:
+        this.#wrong(`${path}.role`, "must be system, developer, user, assistant or tool");
+    }
+  }
+
+  chat(named: { title?: string }): Chat {
+    this.#closeAnswer();
+    const nodes = this.#nodes.map((node, index): ChatNode => {
+      const next = this.#nodes[index + 1];
+      return next === undefined ? node : { ...node, children: [next.node_id] };
+    });
+    const instructions = this.#instructions.join("\n\n");
+    const settings = instructions === "" ? {} : { instructions };
+    return {
+      ...newChat({ ...named, settings }, this.#world),
+      nodes: Object.fromEntries(nodes.map((node) => [node.node_id, node])),
+      roots: nodes.slice(0, 1).map(({ node_id }) => node_id),
+      chosen: Object.fromEntries(nodes.map(({ node_id, parent }) => [parent ?? "", node_id])),
+    };
+  }
+
+  #user(words: Words): void {
+    const version_id = this.#world.newId("version");
+    const version = { version_id, created_at: this.#now, ...words };
+    this.#nodes.push({ ...this.#place(), kind: "user", versions: [version], version: version_id });
+  }
+
+  #place() {
+    return {
+      node_id: this.#world.newId("node"),
+      parent: this.#nodes.at(-1)?.node_id ?? null,
+      children: [],
+      created_at: this.#now,
+      pinned: false,
+      hidden: false,
+    };
+  }
+
+  #assistant(message: Record<string, unknown>, path: string): void {
+    const answer = (this.#answer ??= { output: [], replay: [], calls: [] });
+    this.#giveUp(answer);
+    const { content, refusal, tool_calls: calls, reasoning_content, reasoning } = message;
+    const thought = reasoning_content ?? reasoning;
+    if (typeof thought === "string" && thought !== "")
+      answer.output.push({
+        type: "reasoning",
+        id: this.#world.newId("rs"),
+        status: "completed",
+        summary: [{ type: "text", text: thought }],
+      });
+    const text = this.#parts.text(content ?? refusal, `${path}.content`);
+    if (text !== "") {
+      answer.output.push({
+        type: "message",
+        id: this.#world.newId("msg"),
+        role: "assistant",
+        status: "completed",
+        block_list: [{ type: "text", text }],
+      });
+      answer.replay.push({
+        type: "message",
+        role: "assistant",
+        content: [{ type: "output_text", text }],
+      });
+    }
+    if (calls === undefined || calls === null) return;
+    if (!Array.isArray(calls)) return this.#wrong(`${path}.tool_calls`, "must be a list");
+    for (const [index, call] of calls.entries())
+      this.#call(answer, call, `${path}.tool_calls[${index}]`);
+  }
+
+  #call(answer: OpenAnswer, call: unknown, path: string): void {
+    const { id, function: called } = isPlainObject(call) ? call : {};
+    const { name, arguments: args } = isPlainObject(called) ? called : {};
+    if (typeof name !== "string" || name === "")
+      return this.#wrong(`${path}.function.name`, "must be a string");
+    if (id !== undefined && id !== null && typeof id !== "string")
+      return this.#wrong(`${path}.id`, "must be a string");
+    const told = id === null || id === "" ? undefined : id;
+    // Some servers number their calls, from the start in every reply.
+    const isNew = told !== undefined && !this.#callIds.has(told);
+    const call_id = isNew ? told : this.#world.newId("call");
+    if (answer.calls.some((open) => open.told !== undefined && open.told === told))
+      return this.#wrong(`${path}.id`, "is that of another call of the same message");
+    const given = typeof args === "string" ? args : JSON.stringify(args ?? {});
+    this.#callIds.add(call_id);
+    answer.calls.push({ told, call_id });
+    answer.output.push({
+      type: "tool_call",
+      id: this.#world.newId("fc"),
+      call_id,
+      name,
+      arguments: given,
+      status: "completed",
+    });
+    answer.replay.push({
+      type: "function_call",
+      call_id,
+      name,
+      arguments: given === "" ? "{}" : given,
+    });
+  }
+
+  /** Without an id it answers the first call that has none either. */
+  #result(id: unknown, text: string, path: string): void {
+    const told = id === null || id === "" ? undefined : id;
+    const answer = this.#answer;
+    const open = answer?.calls.find((call) => call.told === told);
+    if (answer === undefined || open === undefined) {
+      const missing = "there is no open call that this is the result of";
+      return this.#wrong(`${path}.tool_call_id`, missing);
+    }
+    this.#addResult(answer, open, text, "completed");
+  }
+
+  #addResult(
+    answer: OpenAnswer,
+    call: OpenCall,
+    text: string,
+    status: "completed" | "incomplete",
+  ): void {
+    answer.calls = answer.calls.filter((one) => one !== call);
+    answer.output.push({
+      type: "tool_result",
+      id: this.#world.newId("fco"),
+      call_id: call.call_id,
+      status,
+      ...(status === "incomplete" ? { outcome: "incomplete" } : {}),
+      block_list: text === "" ? [] : [{ type: "text", text }],
+    });
+    answer.replay.push({ type: "function_call_output", call_id: call.call_id, output: text });
+  }
+
+  /** Every call has one result, also one that a log ends with. */
+  #giveUp(answer: OpenAnswer): void {
+    for (const call of answer.calls) this.#addResult(answer, call, noResult, "incomplete");
+  }
+
+  #closeAnswer(): void {
+    const answer = this.#answer;
+    if (answer === undefined) return;
+    this.#answer = undefined;
+    this.#giveUp(answer);
+    if (this.#nodes.at(-1)?.kind !== "user")
+      this.#user({ text: "", attachments: [], contexts: [] });
+    const version: AnswerVersion = {
+      version_id: this.#world.newId("version"),
+      created_at: this.#now,
+      by: "user",
+      status: "completed",
+      model_type: "chat",
+      output: answer.output,
+      references: [],
+      notices: [],
+    };
+    this.replays[version.version_id] = answer.replay;
+    this.#nodes.push({
+      ...this.#place(),
+      kind: "answer",
+      versions: [version],
+      version: version.version_id,
+    });
+  }
+
+  #wrong(path: string, what: string): void {
+    this.#problems.push(...problem(path, what));
+  }
+}

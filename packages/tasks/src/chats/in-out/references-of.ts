@@ -1,0 +1,30 @@
+import { annotate } from "../../annotator.ts";
+import type { Reference } from "../../items.ts";
+import type { AnswerVersion } from "../shapes.ts";
+
+/** A text cut at its markers of known references; those in code and of unknown numbers are text. */
+export function cutAtMarkers(
+  text: string,
+  known: ReadonlySet<number>,
+): (string | { reference: number })[] {
+  if (known.size === 0) return [text];
+  const pieces: (string | { reference: number })[] = [];
+  let at = 0;
+  for (const { reference_id, start_index, end_index } of annotate(text, (n) => known.has(n))) {
+    if (!known.has(reference_id)) continue;
+    pieces.push(text.slice(at, start_index), { reference: reference_id });
+    at = end_index;
+  }
+  return [...pieces, text.slice(at)];
+}
+
+/** What a reference is called: its title, or the tool that found it. */
+export function referenceTitle(reference: Reference, { output }: AnswerVersion): string {
+  if (reference.title !== undefined && reference.title.trim() !== "") return reference.title;
+  const result = output.find(({ id }) => id === reference.item_id);
+  const call =
+    result?.type === "tool_result"
+      ? output.find((item) => item.type === "tool_call" && item.call_id === result.call_id)
+      : undefined;
+  return call?.type === "tool_call" ? `Result of ${call.name}` : `Source ${reference.reference_id}`;
+}

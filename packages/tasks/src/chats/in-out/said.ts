@@ -1,0 +1,103 @@
+import { unreachable } from "../../error.ts";
+import type { Block, InputItem, OutputItem } from "../../items.ts";
+import type { AnswerVersion, Attachment } from "../shapes.ts";
+
+/** An answer's items in their order, with what the user said into it where the model heard it. */
+export function saidIn({ output, inputs = [] }: AnswerVersion): (OutputItem | InputItem)[] {
+  const said: (OutputItem | InputItem)[] = [];
+  for (let index = 0; index <= output.length; index += 1) {
+    for (const { item, taken_at = output.length } of inputs)
+      if (Math.min(taken_at, output.length) === index) said.push(item);
+    const item = output[index];
+    if (item !== undefined) said.push(item);
+  }
+  return said;
+}
+
+/** What an agent's result shows, and what its sub-agent did for it. */
+export function splitResult(list: readonly (Block | OutputItem)[]): {
+  blocks: Block[];
+  nested: OutputItem[];
+} {
+  const blocks: Block[] = [];
+  const nested: OutputItem[] = [];
+  for (const one of list) {
+    if (isItem(one)) nested.push(one);
+    else blocks.push(one);
+  }
+  return { blocks, nested };
+}
+
+/** In words; of a sub-agent's items only what it said. */
+export function plainText(list: readonly (Block | OutputItem)[]): string {
+  return list
+    .map((one) => {
+      if (isItem(one)) return one.type === "message" ? plainText(one.block_list) : "";
+      return blockText(one);
+    })
+    .filter((text) => text !== "")
+    .join("\n");
+}
+
+function blockText(block: Block): string {
+  switch (block.type) {
+    case "text":
+      return block.text;
+    case "image":
+      return `[image${address(block.image_url.url)}]`;
+    case "audio":
+      return block.transcript ?? `[audio${address(block.audio_url.url)}]`;
+    case "file":
+      return `[file: ${block.filename ?? "unnamed"}${address(block.file_url.url)}]`;
+    case "data":
+      return JSON.stringify(block.data, null, 2);
+    default:
+      return unreachable(block);
+  }
+}
+
+/** The words of what a user said into an answer; the rest of it stands behind them. */
+export function inputParts({ content }: InputItem): { text: string; attachments: Attachment[] } {
+  const texts: string[] = [];
+  const attachments: Attachment[] = [];
+  for (const part of content) {
+    switch (part.type) {
+      case "text":
+        texts.push(part.text);
+        break;
+      case "image_url":
+        attachments.push({ kind: "image", url: part.image_url.url });
+        break;
+      case "audio_url":
+        attachments.push({ kind: "audio", url: part.audio_url.url });
+        break;
+      case "file_url":
+        attachments.push({
+          kind: "file",
+          url: part.file_url.url,
+          ...(part.filename === undefined ? {} : { filename: part.filename }),
+          ...(part.media_type === undefined ? {} : { media_type: part.media_type }),
+        });
+        break;
+      default:
+        unreachable(part);
+    }
+  }
+  return { text: texts.join("\n\n"), attachments };
+}
+
+function isItem(one: Block | OutputItem): one is OutputItem {
+  return itemTypes.has(one.type);
+}
+
+const itemTypes: ReadonlySet<string> = new Set<OutputItem["type"]>([
+  "reasoning",
+  "tool_call",
+  "tool_result",
+  "message",
+]);
+
+/** A data url would be longer than all that stands around it. */
+function address(url: string): string {
+  return url.startsWith("data:") ? "" : `: ${url}`;
+}

@@ -1,0 +1,146 @@
+export type {
+  AnswerError,
+  AnswerNode,
+  AnswerPhase,
+  AnswerStatus,
+  AnswerVersion,
+  Attachment,
+  CallRecord,
+  ChainRecord,
+  ChainStats,
+  ChainWarning,
+  Chat,
+  ChatNode,
+  ChatSettings,
+  ContextSnippet,
+  ModelOptions,
+  ModelType,
+  PrivacyField,
+  PrivacyKind,
+  PrivacySettings,
+  SeparatorNode,
+  UserNode,
+  UserVersion,
+} from "./shapes.ts";
+export type {
+  AnswerEnd,
+  ChatEdit,
+  Edited,
+  EditWorld,
+  ModelEdit,
+  NewAnswer,
+  NewMessage,
+  PersonEdit,
+  RefusalCode,
+  Removal,
+  RestoreEdit,
+  SendingEdit,
+} from "./edit.ts";
+export type {
+  ChatChange,
+  ChatListOptions,
+  ChatSince,
+  ChatStore,
+  ChatSummary,
+  ChatToCreate,
+  ChatVariable,
+  FoundChat,
+  KeptChat,
+  Placeholder,
+  RunningAnswer,
+  SaveMore,
+  SearchHit,
+} from "./chat-store.ts";
+export type {
+  AnswerChoiceBody,
+  BlobReply,
+  ChangedReply,
+  ChatChoices,
+  ChatFeedEvent,
+  ChatListReply,
+  ChatReply,
+  ChatSearchReply,
+  ChatSinceReply,
+  DecidedReply,
+  DecisionBody,
+  DefaultSettings,
+  EditBody,
+  EditsBody,
+  EditsReply,
+  ExtractBody,
+  ImportReply,
+  InputDelivery,
+  InputReply,
+  ModelChoice,
+  NewChatBody,
+  NodeBody,
+  RemovalsReply,
+  RemovalSummary,
+  SendBody,
+  SentReply,
+  StopBody,
+  StoppedReply,
+  TagsReply,
+  UndoBody,
+  VariablesReply,
+} from "./api.ts";
+export { applyEdit, applyEdits, type Added, type EditedByAll } from "./apply-edit.ts";
+export { chatUsage } from "./chat-usage.ts";
+export { checkMessage, checkPersonEdit, checkTags, checkTitle } from "./check-edit.ts";
+export { contextOf, type ContextEntry } from "./context.ts";
+export { extractSubtree } from "./extract.ts";
+export { newChat, type NewChat } from "./new-chat.ts";
+export {
+  answerChain,
+  chosenVersion,
+  currentPath,
+  lastOnPath,
+  nextOnPath,
+  nodeOf,
+  pathTo,
+  subtreeOf,
+} from "./path.ts";
+export { picturesIn } from "./pictures.ts";
+export type { Refusal } from "./refusal.ts";
+export { isRunning, runningAnswers, runningVersions } from "./running.ts";
+export { checkSettings, settingsAfter } from "./settings.ts";
+export { removalSummary, summaryOf } from "./summary.ts";
+export { chatFaults } from "./validate-chat.ts";
+export { wordsOf } from "./words.ts";
+export { chatToGlued, gluedAnswer } from "./in-out/glued.ts";
+export type { GluedAnswer, GluedChain, GluedMessage, GluedPayload } from "./in-out/glued.ts";
+export { chatToHtml } from "./in-out/html.ts";
+export { importChats } from "./in-out/import-any.ts";
+export type {
+  BlobReader,
+  FileBlob,
+  Imported,
+  ImportedChat,
+  ImportWorld,
+} from "./in-out/imported.ts";
+export { chatsFromJson, chatToJson, type ChatFile, type ChatToJson } from "./in-out/json.ts";
+export { chatToMarkdown } from "./in-out/markdown.ts";
+export { chatsFromOpenAi } from "./in-out/openai-import.ts";
+export { chatToOpenAi, type OpenAiMessage, type OpenAiToolCall } from "./in-out/openai-messages.ts";
+export type { OpenAiPart } from "./in-out/openai-parts.ts";
+export { applyPatch, patchBetween, type ChatPatch } from "./in-out/patch.ts";
+export {
+  ChatClient,
+  createChatClient,
+  type AskOptions,
+  type ChatClientOptions,
+  type ChatExportFormat,
+  type ChatPage,
+  type ExportedFile,
+  type FetchLike,
+  type FetchReply,
+  type FetchRequest,
+} from "./client.ts";
+export { ChatApiError } from "./client-error.ts";
+export {
+  followChats,
+  type ChatsHandlers,
+  type ConnectChats,
+  type FollowChatsOptions,
+  type FollowedChats,
+} from "./follow-chats.ts";

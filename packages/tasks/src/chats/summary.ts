@@ -1,0 +1,64 @@
+import { wholeCharacters } from "../well-formed.ts";
+import type { RemovalSummary } from "./api.ts";
+import type { ChatSummary, KeptChat } from "./chat-store.ts";
+import { chatUsage } from "./chat-usage.ts";
+import type { Removal } from "./edit.ts";
+import { chosenVersion, currentPath } from "./path.ts";
+import { runningVersions } from "./running.ts";
+import type { Chat, ChatNode } from "./shapes.ts";
+import { onOneLine, wordsOf } from "./words.ts";
+
+const mostOfExcerpt = 200;
+
+/** What a list shows of a chat. */
+export function summaryOf({ chat, stamp, deleted_at }: KeptChat): ChatSummary {
+  const messages = Object.values(chat.nodes).filter(({ kind }) => kind !== "separator");
+  const running = messages.flatMap(runningVersions);
+  return {
+    chat_id: chat.chat_id,
+    title: chat.title,
+    title_by: chat.title_by,
+    created_at: chat.created_at,
+    updated_at: chat.updated_at,
+    revision: chat.revision,
+    tags: chat.tags,
+    pinned: chat.pinned,
+    messages: messages.length,
+    running: running.length,
+    waiting: running.filter(({ waiting }) => waiting === true).length,
+    excerpt: excerptOf(chat),
+    usage: chatUsage(chat),
+    stamp,
+    ...(deleted_at === undefined ? {} : { deleted_at }),
+  };
+}
+
+/** What a list of deletions shows of one. */
+export function removalSummary(removal: Removal): RemovalSummary {
+  const { removal_id, removed_at, what } = removal;
+  const words = removal.what === "version" ? [wordsOf(removal.version)] : wordsIn(removal.nodes);
+  const count = removal.what === "version" ? 1 : removal.nodes.length;
+  return { removal_id, removed_at, what, count, excerpt: firstLine(words) };
+}
+
+/** An answer that has said nothing yet leaves the word to its message. */
+function excerptOf(chat: Chat): string {
+  return firstLine(wordsIn(currentPath(chat).toReversed()));
+}
+
+/** One by one: all words of a chat may be megabytes. */
+function* wordsIn(nodes: readonly ChatNode[]): Generator<string> {
+  for (const node of nodes) if (node.kind !== "separator") yield wordsOf(chosenVersion(node));
+}
+
+/** The beginning of the first of some texts that says something, on one line. */
+function firstLine(texts: Iterable<string>): string {
+  for (const text of texts) {
+    const words = text.trimStart();
+    if (words === "") continue;
+    // Blanks are joined in the beginning only: the words may be megabytes.
+    const line = onOneLine(words.slice(0, 10 * mostOfExcerpt));
+    return wholeCharacters(line.slice(0, mostOfExcerpt)).trimEnd();
+  }
+  return "";
+}

@@ -1,0 +1,194 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { chatToMarkdown, type Chat } from "@deltawire/tasks/chats";
+import { runs } from "../../runs.ts";
+import { WrittenChat } from "../written-chat.ts";
+import { anyChat } from "./any-chat.ts";
+import { answer, blobUrl, call, dot, sampleChat, sampleWorld, sound, text } from "./sample-chat.ts";
+
+/** A question and an answer of these items. */
+function chatWith(asked: string, ...given: Parameters<typeof answer>): Chat {
+  const written = new WrittenChat({ title: "T" }, sampleWorld());
+  written.answer(written.user(null, asked), "", answer(...given));
+  return written.chat;
+}
+
+/** Headings of the second level that are no code, by the rules for fences at the left edge. */
+function headings(markdown: string): string[] {
+  const found: string[] = [];
+  let open = "";
+  for (const line of markdown.split("\n")) {
+    const [, fence = "", rest = ""] = /^ {0,3}(`{3,}|~{3,})(.*)$/.exec(line) ?? [];
+    if (open !== "") {
+      if (fence.startsWith(open) && rest.trim() === "") open = "";
+    } else if (fence !== "" && !(fence.startsWith("`") && rest.includes("`"))) open = fence;
+    else if (line.startsWith("## ")) found.push(line);
+  }
+  return found;
+}
+
+test("the current path is written with who said it, tools, reasoning, media and sources", () => {
+  expect(chatToMarkdown(sampleChat())).toBe(`# A sample
+
+<details>
+<summary>Instructions</summary>
+
+Be brief.
+
+</details>
+
+## You
+
+What is in this *picture*?
+
+**Context** (file): notes.md
+
+\`\`\`\`
+\`\`\`js
+let a;
+\`\`\`
+\`\`\`\`
+
+![dot.png](<${blobUrl(dot.hash)}>)
+
+[a.wav](<${blobUrl(sound.hash)}>)
+
+## Assistant (demo-1)
+
+<details>
+<summary>Reasoning</summary>
+
+I should look.
+
+</details>
+
+Let me look.
+
+**Tool call:** \`search\`
+
+\`\`\`json
+{"q":"red dot"}
+\`\`\`
+
+**Result** (completed)
+
+\`\`\`\`\`
+A result with \`\`\`\` four ticks
+\`\`\`\`\`
+
+**You, meanwhile:**
+
+Look at the colour.
+
+**Tool call:** \`helper\`
+
+\`\`\`json
+{}
+\`\`\`
+
+**Result** (completed)
+
+<details>
+<summary>What the sub-agent did</summary>
+
+The helper says red.
+
+</details>
+
+A red dot [^1-1], not \`[^1]\`.
+
+> **Note:** The sound was left out: this model hears nothing.
+
+[^1-1]: [Dots](<https://example.com/dots>)
+
+* * *
+
+*What stands above is not told to the model.*
+
+## You
+
+Go on
+
+## Assistant (demo-1)
+
+Gone on.
+`);
+});
+
+test("with all, other branches and versions follow, and say where they leave", () => {
+  const markdown = chatToMarkdown(sampleChat(), { all: true });
+  expect(headings(markdown)).toEqual([
+    "## 1. You",
+    "## 2. Assistant (demo-1)",
+    "## 3. You",
+    "## 4. Assistant (demo-1)",
+    "## 5. You",
+  ]);
+  expect(markdown).toContain(
+    "### Another version, 2026-03-01T10:00:00.000Z: Assistant (demo-1)\n\n> Error (model, timeout): no byte for 30 s",
+  );
+  expect(markdown).toMatch(
+    /# Another branch, from the beginning\n\n## 5\. You\n\nAnother beginning\n$/,
+  );
+});
+
+test("sources of two answers never have the same name", () => {
+  const reference = { reference_id: 1, item_id: "out_call_1", block_indexes: [0] };
+  const written = new WrittenChat({}, sampleWorld());
+  const given = answer([...call("search", "{}", "a"), text("So [^1].")], {
+    references: [reference],
+  });
+  const first = written.answer(written.user(null), "", given);
+  written.answer(written.user(first), "", given);
+  const labels = [...chatToMarkdown(written.chat).matchAll(/^(\[\^.*?\]): (.*)$/gm)];
+  expect(labels.map(([, label, told]) => [label, told])).toEqual([
+    ["[^1-1]", "Result of search"],
+    ["[^2-1]", "Result of search"],
+  ]);
+});
+
+test("a marker of a source that the answer does not have stays as it is", () => {
+  expect(chatToMarkdown(chatWith("?", [text("So [^7].")]))).toContain("So [^7].");
+});
+
+test("a fence that was left open ends with its message", () => {
+  const markdown = chatToMarkdown(chatWith("look:\n```js\nlet a", [text("~~~~\n~~~\nhalf")]));
+  expect(headings(markdown)).toEqual(["## You", "## Assistant (demo-1)"]);
+  expect(markdown).toContain("let a\n```\n\n## Assistant");
+  expect(markdown).toMatch(/~~~~\n~~~\nhalf\n~~~~\n$/);
+});
+
+test("nothing that is said opens or closes HTML around it, and code stays as it is", () => {
+  const said = "<!-- a\n<details>\nuse `<script>` or <script>\n```html\n<script>\n```";
+  expect(chatToMarkdown(chatWith(said, []))).toContain(
+    "\\<!-- a\n\\<details>\nuse `<script>` or \\<script>\n```html\n<script>\n```",
+  );
+});
+
+test("links lead to the web or to a blob, and nowhere else", () => {
+  const written = new WrittenChat({}, sampleWorld());
+  written.edit({
+    type: "add_message",
+    parent: null,
+    message: {
+      text: "",
+      attachments: [
+        { kind: "file", url: "javascript:alert(1)", filename: "a]( b" },
+        { kind: "image", url: "https://example.com/a b>.png", filename: "c] [d" },
+      ],
+    },
+  });
+  const markdown = chatToMarkdown(written.chat);
+  expect(markdown).toContain("a\\]( b: `javascript:alert(1)`");
+  expect(markdown).toContain("![c\\] \\[d](<https://example.com/a%20b%3E.png>)");
+});
+
+test("in every chat all messages have their headings", () => {
+  fc.assert(
+    fc.property(anyChat, (chat) => {
+      const messages = Object.values(chat.nodes).filter(({ kind }) => kind !== "separator");
+      expect(headings(chatToMarkdown(chat, { all: true }))).toHaveLength(messages.length);
+    }),
+    runs(200),
+  );
+});
