@@ -6,6 +6,8 @@ export default defineConfig({
   test: {
     // One worker is the default on two cores, and most of these tests wait.
     maxWorkers: 2,
+    // Properties take a second or two, and several times that where the machine has other work.
+    testTimeout: 20_000,
     include: ["packages/*/test/**/*.test.ts", "test/**/*.test.ts"],
   },
 });

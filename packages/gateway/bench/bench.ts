@@ -1,11 +1,11 @@
 import { writeFileSync } from "node:fs";
-import { availableParallelism, cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { goalsOf, printGoals, type MeasuredLoad } from "./goals.ts";
 import type { LoadOrder } from "./load.ts";
+import { loadOfOthers, machine } from "./machine.ts";
 import { openFilesLimit } from "./measure.ts";
 import { measureMemory, printMemory, type MemoryRow } from "./memory.ts";
-import { Workshop } from "./processes.ts";
+import { guardedWorkshop } from "./processes.ts";
 import {
   milliseconds,
   printLoad,
@@ -67,26 +67,16 @@ if (process.platform !== "linux") {
   console.error("The bench reads processor time and memory from /proc: it needs Linux.");
   process.exit(1);
 }
-const machine = `Node ${process.version}, ${availableParallelism()} cores, ${cpus()[0]?.model ?? "unknown CPU"}`;
 console.log(`${machine}${options.quick ? ", quick run: fewer and shorter rounds" : ""}`);
 console.log(
   "Medians of interleaved rounds and ratios of medians; ± is half the distance of the quartiles. Lower is better.",
 );
 
-const [busy = 0] = loadavg();
-if (busy > 0.5)
-  notes.push(`other programs were at work (load average ${busy.toFixed(1)} at the start)`);
+const load = loadOfOthers();
+if (load !== undefined) notes.push(`other programs were at work (${load} at the start)`);
 
 const begun = performance.now();
-const workshop = new Workshop();
-const leave = (why: string, code: number) => {
-  console.error(why);
-  workshop.close();
-  process.exit(code);
-};
-process.once("SIGINT", () => leave("interrupted", 130));
-process.once("SIGTERM", () => leave("ended from outside", 143));
-setTimeout(leave, (effort.limit + 30) * 1000, "took too long: something hangs", 1).unref();
+const workshop = guardedWorkshop((effort.limit + 30) * 1000);
 
 try {
   const stage = await setStage(workshop);

@@ -1,6 +1,5 @@
 import { on } from "node:events";
-import { statfsSync, statSync } from "node:fs";
-import { availableParallelism, cpus, loadavg } from "node:os";
+import { statSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { Building } from "./chats/build.ts";
@@ -9,8 +8,9 @@ import { readingCases, writingCases, type Case } from "./chats/cases.ts";
 import { planted, type Library } from "./chats/library.ts";
 import { inRounds, p95, printTimed, type Timed } from "./chats/rounds.ts";
 import { printGoals, type Goal } from "./goals.ts";
+import { machine, printDoubts } from "./machine.ts";
 import { residentMemory, median } from "./measure.ts";
-import { nodeCommand, Workshop, type Started } from "./processes.ts";
+import { guardedWorkshop, nodeCommand, type Started } from "./processes.ts";
 import { mebibytes, milliseconds, printTable, times } from "./report.ts";
 import { told } from "./tasks/scene.ts";
 
@@ -36,27 +36,10 @@ const goalMs = 50;
 /** Of the whole run, in milliseconds: building is nearly all of it. */
 const limit = 300_000 + library.chats * library.messages * 1.5;
 
-/** The magic number of a file system in memory. */
-const tmpfs = 0x01021994;
-
-console.log(
-  `Node ${process.version}, ${availableParallelism()} cores, ${cpus()[0]?.model ?? "unknown CPU"}`,
-);
-const [busy = 0] = loadavg();
-if (busy > 0.5) console.log(`Note: other programs are at work (load average ${busy.toFixed(1)}).`);
-
+console.log(machine);
 const begun = performance.now();
-const workshop = new Workshop();
-if (statfsSync(workshop.folder).type === tmpfs)
-  console.log(`Note: ${workshop.folder} is in memory, where durable costs nothing.`);
-const leave = (why: string, code: number) => {
-  console.error(why);
-  workshop.close();
-  process.exit(code);
-};
-process.once("SIGINT", () => leave("interrupted", 130));
-process.once("SIGTERM", () => leave("ended from outside", 143));
-setTimeout(leave, limit, "took too long: something hangs", 1).unref();
+const workshop = guardedWorkshop(limit);
+printDoubts(workshop.folder);
 
 try {
   const path = options.store ?? join(workshop.folder, "chats.db");

@@ -60,6 +60,20 @@ export class Workshop {
   }
 }
 
+/** One that is closed, and the run with it, when somebody ends it from outside or it takes too long. */
+export function guardedWorkshop(limitMs: number): Workshop {
+  const workshop = new Workshop();
+  const leave = (why: string, code: number) => {
+    console.error(why);
+    workshop.close();
+    process.exit(code);
+  };
+  process.once("SIGINT", () => leave("interrupted", 130));
+  process.once("SIGTERM", () => leave("ended from outside", 143));
+  setTimeout(leave, limitMs, "took too long: something hangs", 1).unref();
+  return workshop;
+}
+
 export interface StartOptions {
   ipc?: boolean;
 }

@@ -1,8 +1,7 @@
-import { statfsSync } from "node:fs";
-import { availableParallelism, cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { printGoals, type Goal } from "./goals.ts";
-import { Workshop } from "./processes.ts";
+import { machine, printDoubts } from "./machine.ts";
+import { guardedWorkshop } from "./processes.ts";
 import { measureCatchUp } from "./tasks/catch-up.ts";
 import { measureMemory } from "./tasks/memory.ts";
 import { nodeFile, startModel, startScene, told } from "./tasks/scene.ts";
@@ -36,35 +35,18 @@ const effort = options.quick
       limit: 420,
     } as const);
 
-/** The magic number of a file system in memory. */
-const tmpfs = 0x01021994;
-
 if (process.platform !== "linux") {
   console.error("The bench reads memory from /proc: it needs Linux.");
   process.exit(1);
 }
-console.log(
-  `Node ${process.version}, ${availableParallelism()} cores, ${cpus()[0]?.model ?? "unknown CPU"}` +
-    (options.quick ? ", quick run: fewer and shorter rounds" : ""),
-);
+console.log(`${machine}${options.quick ? ", quick run: fewer and shorter rounds" : ""}`);
 console.log(
   "Medians of interleaved rounds; ± is half the distance of the quartiles. Without disk and network it is processor time.",
 );
-const [busy = 0] = loadavg();
-if (busy > 0.5) console.log(`Note: other programs are at work (load average ${busy.toFixed(1)}).`);
 
 const begun = performance.now();
-const workshop = new Workshop();
-if (statfsSync(workshop.folder).type === tmpfs)
-  console.log(`Note: ${workshop.folder} is in memory, where durable costs nothing.`);
-const leave = (why: string, code: number) => {
-  console.error(why);
-  workshop.close();
-  process.exit(code);
-};
-process.once("SIGINT", () => leave("interrupted", 130));
-process.once("SIGTERM", () => leave("ended from outside", 143));
-setTimeout(leave, effort.limit * 1000, "took too long: something hangs", 1).unref();
+const workshop = guardedWorkshop(effort.limit * 1000);
+printDoubts(workshop.folder);
 
 try {
   const goals: Goal[] = [];

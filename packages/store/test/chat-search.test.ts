@@ -212,3 +212,11 @@ describe("what is marked", () => {
     expect(marked("𠮷模型𠮷", "𠮷")).toEqual(["𠮷", "𠮷"]);
   });
 });
+
+test("what is a part of another phrase of the query is not looked for once more", () => {
+  expect(queryParts("a-b-c-d b-c 我们可以 们可 x")).toEqual([
+    { match: "phrase", words: ["a", "b", "c", "d"] },
+    { match: "within", run: "我们可以" },
+    { match: "begun", word: "x" },
+  ]);
+});

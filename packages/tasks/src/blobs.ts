@@ -8,6 +8,16 @@ export interface BlobStore {
 /** In events, this with its hash stands for a blob. */
 export const blobPath = "/api/blobs/";
 
+export function isBlobHash(text: string): boolean {
+  return /^[0-9a-f]{64}$/.test(text);
+}
+
+/** Of the blob at an address of ours; undefined for any other address. */
+export function blobHash(url: string): string | undefined {
+  const hash = url.startsWith(blobPath) ? url.slice(blobPath.length) : "";
+  return isBlobHash(hash) ? hash : undefined;
+}
+
 /** Hashes of the blobs that a text refers to. */
 export function blobsIn(text: string): readonly string[] {
   // Nearly no event has one, and `includes` is a tenth of the expression's cost.

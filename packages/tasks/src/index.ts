@@ -52,7 +52,9 @@ export type {
   TaskTree,
   TaskView,
 } from "./state.ts";
-export { blobPath, blobsIn, type BlobStore } from "./blobs.ts";
+export { blobHash, blobPath, blobsIn, isBlobHash, type BlobStore } from "./blobs.ts";
+export { readDataUrl, type DataUrl } from "./data-url.ts";
+export { bareType } from "./media-type.ts";
 export type { Grant, LogEntry, LogRow, StoreErrorCode, TaskLog } from "./log.ts";
 export { hasEnded, statusAfter, taskStatuses } from "./task-status.ts";
 export { annotate, Annotator, type Annotated } from "./annotator.ts";

@@ -21,14 +21,15 @@ export function addUsage(one: Usage, other: Usage): Usage {
 /** What is left of a sum without one of its parts. */
 export function subtractUsage(sum: Usage, part: Usage): Usage {
   const left = { ...sum };
-  for (const name of amounts) {
+  for (const name of usageAmounts) {
     const amount = sum[name];
     if (amount !== undefined) left[name] = Math.max(0, roundedCost(amount - (part[name] ?? 0)));
   }
   return left;
 }
 
-const amounts = [
+/** Those of its fields that are summed up, and never fall. */
+export const usageAmounts = [
   "input_tokens",
   "output_tokens",
   "total_tokens",

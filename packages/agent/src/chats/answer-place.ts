@@ -31,3 +31,9 @@ export function nodeIn(chat: Chat, nodeId: string): ChatNode {
     throw new ChatError("unknown_node", `there is no message "${nodeId.slice(0, 100)}"`);
   return node;
 }
+
+/** What is hidden is told to no model. */
+export function shown(message: UserNode): UserNode {
+  if (!message.hidden) return message;
+  throw new ChatError("illegal_place", "the message is hidden from models: show it first");
+}

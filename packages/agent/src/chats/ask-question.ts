@@ -2,7 +2,7 @@ import { answerChain, chosenVersion } from "@deltawire/tasks/chats";
 import type { AnswerNode, AnswerVersion, KeptChat } from "@deltawire/tasks/chats";
 import { messageOf } from "../event-text.ts";
 import { maskOf } from "../privacy/mask-of.ts";
-import { asVersionOf, nodeIn, type Place } from "./answer-place.ts";
+import { asVersionOf, nodeIn, shown, type Place } from "./answer-place.ts";
 import type { ChatAgents } from "./chat-agent.ts";
 import { ChatError } from "./chat-error.ts";
 import type { ChatsOptions, Sent } from "./chat-ports.ts";
@@ -86,14 +86,16 @@ export class QuestionAsker {
     if (known?.is === "sent") return known.sent;
     // A process that is gone has promised this task and never begun it: now it is.
     const [put, from] = known === undefined ? [place, begin] : [known.place, known.begin];
-    const sent = await records.change(chatId, asking.revision, async (kept) => {
+    // The promise itself has raised the revision.
+    const revision = known === undefined ? asking.revision : undefined;
+    const sent = await records.change(chatId, revision, async (kept) => {
       const question = from(kept);
       const plan = await planOf(question.chat, chosenVersion(question.message), asking, options);
       checkQuestion(question, plan);
       const { request, notices } = await requestFor(question, plan, this.#parts);
       const { input: _input, history: _history, ...check } = request;
       await options.checkRequest(check);
-      const mask = maskOf(agents.privacyOf(question.chat.settings));
+      const mask = maskOf(chatId, agents.privacyOf(question.chat.settings));
       const slot = lifecycle.slot({
         model_type: plan.abilities.type,
         model: plan.model,
@@ -154,6 +156,7 @@ function promisedAgain(
       const message = messageOfAnswer(chat, node_id);
       if (node.kind !== "answer" || message === undefined)
         throw new ChatError("illegal_place", "the message of this answer is gone");
+      shown(message);
       if (continues === undefined) return { chat, message };
       const from = { ...node, version: continues };
       return { chat, message, from: { node: from, versions: answerChain(node, continues) } };

@@ -11,12 +11,6 @@ export function kindOfType(mediaType: string): SentKind | undefined {
   return mediaType === "application/pdf" ? "pdf" : undefined;
 }
 
-/** Without its parameters; empty where there is none. */
-export function bareType(mediaType = ""): string {
-  const [type = ""] = mediaType.split(";");
-  return type.trim().toLowerCase();
-}
-
 /** For people: that the model gets nothing of it. */
 export function leftOut(what: string, why: string): string {
   return `The ${what} was left out: ${why}.`;

@@ -45,7 +45,7 @@ export class Chats {
   readonly #lifecycle: Lifecycle;
   readonly #agents: ChatAgents;
   readonly #sending: Sending;
-  readonly #naming = new Map<string, Promise<void>>();
+  readonly #naming = new Map<string, { done: Promise<void>; stop: AbortController }>();
   readonly #closing = new AbortController();
 
   constructor(options: ChatsOptions) {
@@ -117,13 +117,16 @@ export class Chats {
     edits: readonly PersonEdit[],
     revision?: number,
   ): Promise<ChangedByEdits> {
-    // A title in the making is made with what was masked when it began.
-    if (edits.some(changesMask)) await this.#naming.get(chatId);
+    // A title in the making is made with what was masked when it began: it is made anew after the next answer.
+    if (edits.some(changesMask)) {
+      this.#naming.get(chatId)?.stop.abort();
+      await this.#naming.get(chatId)?.done;
+    }
     const checked = async ({ chat }: KeptChat): Promise<readonly PersonEdit[]> => {
       await this.#checkSettings(chat, edits);
       return edits;
     };
-    return this.#records.edit(chatId, checked, { revision });
+    return this.#live(this.#records.edit(chatId, checked, { revision }));
   }
 
   /** Puts back what a delete took. */
@@ -131,23 +134,24 @@ export class Chats {
     const removal = await this.#options.store.removal(chatId, removalId);
     if (removal === undefined)
       throw new ChatError("unknown_removal", `there is nothing to undo by "${removalId}"`);
-    return this.#records.edit(chatId, [{ type: "restore", removal }], { restored: removalId });
+    const edits = [{ type: "restore", removal } as const];
+    return this.#live(this.#records.edit(chatId, edits, { restored: removalId }));
   }
 
   send(chatId: string, request: SendRequest): Promise<Sent> {
-    return this.#sending.send(chatId, request);
+    return this.#live(this.#sending.send(chatId, request));
   }
 
   rerun(chatId: string, request: Asking & { readonly node_id: string }): Promise<Sent> {
-    return this.#sending.rerun(chatId, request);
+    return this.#live(this.#sending.rerun(chatId, request));
   }
 
   editMessage(chatId: string, request: EditRequest): Promise<Sent | Changed> {
-    return this.#sending.edit(chatId, request);
+    return this.#live(this.#sending.edit(chatId, request));
   }
 
   continueAnswer(chatId: string, request: Asking & { readonly node_id: string }): Promise<Sent> {
-    return this.#sending.continueAnswer(chatId, request);
+    return this.#live(this.#sending.continueAnswer(chatId, request));
   }
 
   async stop(chatId: string, which?: { node_id?: string }): Promise<Stopped> {
@@ -244,7 +248,7 @@ export class Chats {
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#lifecycle.close();
-    await Promise.allSettled(this.#naming.values());
+    await Promise.all(Array.from(this.#naming.values(), ({ done }) => done));
   }
 
   async #created(made: ChatToCreate): Promise<KeptChat> {
@@ -287,11 +291,13 @@ export class Chats {
     if (this.#closing.signal.aborted || this.#naming.has(chat_id)) return;
     const { onFailure } = this.#options;
     const parts = { options: this.#options, agents: this.#agents, onFailure };
+    const stop = new AbortController();
+    const signal = AbortSignal.any([this.#closing.signal, stop.signal]);
     const name = async (): Promise<void> => {
       try {
         // What is masked may have changed since the answer ended, and cannot from now on.
         const now = await this.#records.open(chat_id, { deleted: true });
-        const edit = await nameChat(now, parts, this.#closing.signal);
+        const edit = await nameChat(now, parts, signal);
         if (edit !== undefined) await this.#records.edit(chat_id, [edit]);
       } catch (error) {
         // Somebody has named it meanwhile, or it is gone.
@@ -300,7 +306,15 @@ export class Chats {
         this.#naming.delete(chat_id);
       }
     };
-    this.#naming.set(chat_id, name());
+    this.#naming.set(chat_id, { done: name(), stop });
+  }
+
+  /** Whoever shows what has changed shows running answers as far as they have come. */
+  async #live<Made extends Changed>(changing: Promise<Made>): Promise<Made> {
+    const changed = await changing;
+    const after = await this.#lifecycle.live(changed.after);
+    // What was sent before has changed nothing.
+    return { ...changed, after, before: changed.before === changed.after ? after : changed.before };
   }
 
   /** Of a model that is not known any more nothing is left out: whoever asks it hears of that. */

@@ -1,4 +1,4 @@
-import { blobPath, type ContentPart } from "@deltawire/tasks";
+import { bareType, blobPath, type ContentPart } from "@deltawire/tasks";
 import { currentPath, pathTo, chosenVersion, picturesIn } from "@deltawire/tasks/chats";
 import type {
   Attachment,
@@ -9,14 +9,7 @@ import type {
   UserVersion,
 } from "@deltawire/tasks/chats";
 import type { InputItem } from "@deltawire/wire";
-import {
-  bareType,
-  called,
-  kindOfType,
-  leftOut,
-  sentAsItIs,
-  type SentKind,
-} from "./attachment-notices.ts";
+import { called, kindOfType, leftOut, sentAsItIs, type SentKind } from "./attachment-notices.ts";
 import { ChatError } from "./chat-error.ts";
 import {
   earlierPicture,

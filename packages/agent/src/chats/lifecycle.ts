@@ -104,13 +104,15 @@ export class Lifecycle {
 
   /** Until an answer whose task was stopped has its end. */
   async stopped(answer: RunningAnswer): Promise<void> {
-    await this.finish(answer);
+    const failure = await this.finish(answer);
+    // It is tried again: nobody has to wait for that.
+    if (failure !== undefined) throw failure.error;
     // It may have come to its end by itself, and that is about to be kept.
     await this.#following.get(answer.task_id)?.ended;
   }
 
   /** Writes what a task came to if it has ended, with what its model gets back of it in later turns. */
-  finish(answer: RunningAnswer): Promise<void> {
+  finish(answer: RunningAnswer): Promise<Failure | undefined> {
     return this.#untilKept(answer, async () => {
       const { state, items } = await this.#options.runtime.transcript(answer.task_id);
       if (!hasEnded(state.tasks[answer.task_id]?.status)) return;
@@ -122,8 +124,8 @@ export class Lifecycle {
   }
 
   /** Of an answer whose task could not begin. */
-  fail(answer: RunningAnswer, code: string, message: string): Promise<void> {
-    return this.#untilKept(answer, () =>
+  async fail(answer: RunningAnswer, code: string, message: string): Promise<void> {
+    await this.#untilKept(answer, () =>
       this.#end(answer, [], () => ({
         status: "error",
         output: [],
@@ -135,8 +137,8 @@ export class Lifecycle {
   }
 
   /** Of an answer that nobody has begun and somebody has stopped. */
-  abort(answer: RunningAnswer): Promise<void> {
-    return this.#untilKept(answer, () =>
+  async abort(answer: RunningAnswer): Promise<void> {
+    await this.#untilKept(answer, () =>
       this.#end(answer, [], () => ({ status: "aborted", output: [], references: [] })),
     );
   }
@@ -193,22 +195,24 @@ export class Lifecycle {
     return following;
   }
 
-  /** What cannot be kept now is tried again: nobody waits for that longer than for the first try. */
+  /** What cannot be kept now is tried again: nobody waits for that longer than for the first try, which may have failed. */
   async #untilKept(
     answer: RunningAnswer,
     write: () => Promise<void>,
     waitMs: number = againAfterMs.first,
-  ): Promise<void> {
+  ): Promise<Failure | undefined> {
     try {
       await write();
+      return undefined;
     } catch (error) {
-      if (this.#isClosed) return;
+      if (this.#isClosed) return { error };
       this.#options.onFailure(`an answer of chat ${answer.chat_id} could not be kept`, error);
       const timer = setTimeout(() => {
         this.#again.delete(timer);
         void this.#untilKept(answer, write, Math.min(waitMs * 2, againAfterMs.longest));
       }, waitMs);
       this.#again.add(timer.unref());
+      return { error };
     }
   }
 
@@ -282,6 +286,10 @@ export class Lifecycle {
       if (rows.length < rowsAtOnce) return { chain: recorder.record(), endedAt };
     }
   }
+}
+
+interface Failure {
+  readonly error: unknown;
 }
 
 /** Somebody was faster. */

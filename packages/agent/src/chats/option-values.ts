@@ -1,4 +1,5 @@
-import type { JsonObject, JsonValue } from "@deltawire/wire";
+import type { JsonValue } from "@deltawire/wire";
+import { isObject } from "../json.ts";
 import { misspelled } from "./misspelled.ts";
 
 /** What a value has to be, in words; undefined: it is. */
@@ -107,7 +108,3 @@ const parameters: Fields = new Map<string, Check | Fields | undefined>([
   ["repetition_penalty", undefined],
   ["logprobs", undefined],
 ]);
-
-function isObject(value: JsonValue): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}

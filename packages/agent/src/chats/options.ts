@@ -1,5 +1,6 @@
 import type { ModelOptions } from "@deltawire/tasks/chats";
 import type { JsonObject, JsonValue } from "@deltawire/wire";
+import { isObject } from "../json.ts";
 import type { ModelAbilities } from "./model-abilities.ts";
 import { optionProblems } from "./option-values.ts";
 
@@ -85,10 +86,6 @@ function withoutNulls(object: JsonObject, path = ""): JsonObject | undefined {
 /** Every object has a `constructor`, but nobody has set it. */
 function ownValue(object: JsonObject, name: string): JsonValue | undefined {
   return Object.hasOwn(object, name) ? object[name] : undefined;
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /**

@@ -52,7 +52,7 @@ export async function requestFor(
     abilities,
     blobs: store,
     vault,
-    mask: maskOf(agents.privacyOf(settings)),
+    mask: maskOf(chat_id, agents.privacyOf(settings)),
     timeZone: (settings.exact_time ?? defaults.exactTime) ? timeZone : undefined,
     turns: settings.turns ?? defaults.turns,
     replays: await store.replays(chat_id),

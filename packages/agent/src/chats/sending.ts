@@ -14,10 +14,9 @@ import type {
   NewAnswer,
   NewMessage,
   RunningAnswer,
-  UserNode,
 } from "@deltawire/tasks/chats";
 import { messageOf } from "../event-text.ts";
-import { append, asVersionOf, nodeIn, updateOrInsert, type Place } from "./answer-place.ts";
+import { append, asVersionOf, nodeIn, shown, updateOrInsert, type Place } from "./answer-place.ts";
 import { QuestionAsker, type Asking, type AskingParts } from "./ask-question.ts";
 import { ChatError } from "./chat-error.ts";
 import type { ChatsOptions, Changed, Sent } from "./chat-ports.ts";
@@ -204,10 +203,4 @@ async function isReadable(runtime: ChatsOptions["runtime"], taskId: string): Pro
     () => true,
     () => false,
   );
-}
-
-/** What is hidden is told to no model. */
-function shown(message: UserNode): UserNode {
-  if (!message.hidden) return message;
-  throw new ChatError("illegal_place", "the message is hidden from models: show it first");
 }

@@ -1,3 +1,4 @@
+import { bareType } from "@deltawire/tasks";
 import { defineTool } from "../define-tool.ts";
 import type { CallPolicy, ToolGroup } from "../tool.ts";
 import { fetchPublic, type Fetched, type Resolve } from "./fetch-public.ts";
@@ -85,8 +86,7 @@ function outputOf(fetched: Fetched, maxBytes: number): unknown {
 
 /** `text/html; charset="iso-8859-1"` */
 function contentType(header: string): [mediaType: string, charset: string | undefined] {
-  const [mediaType = ""] = header.split(";");
-  return [mediaType.trim().toLowerCase(), /charset\s*=\s*"?([\w:.-]+)/i.exec(header)?.[1]];
+  return [bareType(header), /charset\s*=\s*"?([\w:.-]+)/i.exec(header)?.[1]];
 }
 
 function isText(mediaType: string): boolean {

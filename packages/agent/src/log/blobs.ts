@@ -1,9 +1,7 @@
 import { createHash } from "node:crypto";
-import { blobPath, type BlobStore } from "@deltawire/tasks";
+import { blobHash, blobPath, readDataUrl, type BlobStore } from "@deltawire/tasks";
 import type { JsonObject } from "@deltawire/wire";
 
-const dataUrl = /^data:([^;,]*)((?:;[^;,]*)*),/;
-const longestHead = 256;
 const mediaKinds = ["image", "audio", "file"] as const;
 const usualTypes = {
   image: "image/png",
@@ -83,21 +81,14 @@ function isMedium(value: unknown): boolean {
 }
 
 function isBase64Url(text: string): boolean {
-  return (
-    text.startsWith("data:") &&
-    (dataUrl.exec(text.slice(0, longestHead))?.[2] ?? "").endsWith(";base64")
-  );
+  return readDataUrl(text)?.isBase64 === true;
 }
 
 async function storedUrl(url: string, blobs: BlobStore): Promise<string> {
-  // Over megabytes of parameters the expression would run out of its stack.
-  const match = dataUrl.exec(url.slice(0, longestHead));
-  if (match === null) return url;
-  const [head, mediaType = "", parameters = ""] = match;
-  const body = url.slice(head.length);
-  const bytes = parameters.endsWith(";base64")
-    ? Buffer.from(body, "base64")
-    : Buffer.from(unescaped(body), "utf8");
+  const read = readDataUrl(url);
+  if (read === undefined) return url;
+  const { mediaType, isBase64, body } = read;
+  const bytes = isBase64 ? Buffer.from(body, "base64") : Buffer.from(unescaped(body), "utf8");
   return storedBytes(bytes, mediaType === "" ? "text/plain" : mediaType, blobs);
 }
 
@@ -127,9 +118,7 @@ const addresses = new Set(["image_url", "file_url", "file_data", "url"]);
 
 async function inlined(value: unknown, blobs: BlobStore, key?: string): Promise<unknown> {
   if (typeof value === "string")
-    return key !== undefined && addresses.has(key) && isBlob(value)
-      ? dataUrlOf(value, blobs)
-      : value;
+    return key !== undefined && addresses.has(key) ? dataUrlOf(value, blobs) : value;
   if (Array.isArray(value)) return Promise.all(value.map((one) => inlined(one, blobs)));
   if (typeof value !== "object" || value === null) return value;
   const object = value as JsonObject;
@@ -149,19 +138,17 @@ function inTheirShape(part: JsonObject): JsonObject {
   if (part["type"] === "input_file" && typeof file === "string" && file.startsWith("data:"))
     return { filename: "file", ...rest, file_data: file };
   const url = (audio as JsonObject | undefined)?.["url"];
-  if (part["type"] !== "input_audio" || typeof url !== "string" || !url.startsWith("data:"))
-    return part;
-  const [head, mediaType = ""] = dataUrl.exec(url.slice(0, longestHead)) ?? [""];
-  const format = mediaType.includes("wav") ? "wav" : "mp3";
-  return { ...rest, input_audio: { data: url.slice(head.length), format } };
+  const sound =
+    part["type"] === "input_audio" && typeof url === "string" ? readDataUrl(url) : undefined;
+  if (sound === undefined) return part;
+  const format = sound.mediaType.includes("wav") ? "wav" : "mp3";
+  return { ...rest, input_audio: { data: sound.body, format } };
 }
 
-function isBlob(text: string): boolean {
-  return text.startsWith(blobPath) && /^[0-9a-f]{64}$/.test(text.slice(blobPath.length));
-}
-
+/** Any other address is left as it is, and so is one of a blob that is gone. */
 async function dataUrlOf(url: string, blobs: BlobStore): Promise<string> {
-  const blob = await blobs.get(url.slice(blobPath.length));
+  const hash = blobHash(url);
+  const blob = hash === undefined ? undefined : await blobs.get(hash);
   if (blob === undefined) return url;
   return `data:${blob.mediaType};base64,${Buffer.from(blob.bytes).toString("base64")}`;
 }

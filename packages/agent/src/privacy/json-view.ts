@@ -1,4 +1,3 @@
-import type { JsonObject } from "@deltawire/wire";
 import { TextView } from "./text-view.ts";
 
 /** A string's content or a number, in the spelling of the view. */
@@ -94,8 +93,4 @@ function isJson(text: string): boolean {
 function nextEscape(text: string, from: number): number {
   const at = text.indexOf("\\", from);
   return at === -1 ? text.length : at;
-}
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue, ResponsesRequest } from "@deltawire/wire";
-import { isObject } from "./json-view.ts";
+import { isObject } from "../json.ts";
 import { isBase64, maskedDataUrl, maskedFileData } from "./masked-file.ts";
 import { privacyRule } from "./privacy-rule.ts";
 import type { Vault } from "./vault.ts";

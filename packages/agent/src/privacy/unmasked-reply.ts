@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue, ResponseEvent } from "@deltawire/wire";
-import { isObject } from "./json-view.ts";
+import { isObject } from "../json.ts";
 import { StreamUnmasker } from "./unmask-stream.ts";
 import type { Vault } from "./vault.ts";
 

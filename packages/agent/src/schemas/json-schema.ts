@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from "@deltawire/wire";
+import { isObject } from "../json.ts";
 import { testPattern } from "./bounded-pattern.ts";
 
 /**
@@ -30,7 +31,7 @@ class Check {
 
   visit(schema: JsonValue | undefined, value: unknown, path: string, depth: number): void {
     if (schema === false) return this.#add(path, "is not allowed");
-    if (!isRecord(schema) || this.problems.length >= maxProblems) return;
+    if (!isObject(schema) || this.problems.length >= maxProblems) return;
     if (depth > maxDepth) throw new RangeError("nested too deeply");
     if (typeof schema["$ref"] === "string")
       this.visit(this.#resolve(schema["$ref"]), value, path, depth + 1);
@@ -41,7 +42,7 @@ class Check {
     if (typeof value === "number") this.#number(schema, value, path);
     else if (typeof value === "string") this.#string(schema, value, path);
     else if (Array.isArray(value)) this.#list(schema, value, path, depth);
-    else if (isRecord(value)) this.#object(schema, value, path, depth);
+    else if (isObject(value)) this.#object(schema, value, path, depth);
   }
 
   #add(path: string, problem: string): void {
@@ -56,7 +57,7 @@ class Check {
     for (const step of reference.slice(1).split("/").slice(1)) {
       const key = unescape(step);
       if (Array.isArray(at)) at = at[Number(key)];
-      else at = isRecord(at) && Object.hasOwn(at, key) ? at[key] : undefined;
+      else at = isObject(at) && Object.hasOwn(at, key) ? at[key] : undefined;
     }
     return at;
   }
@@ -173,8 +174,8 @@ class Check {
   }
 
   #object(schema: JsonObject, value: Record<string, unknown>, path: string, depth: number): void {
-    const properties = isRecord(schema["properties"]) ? schema["properties"] : {};
-    const patterns = isRecord(schema["patternProperties"]) ? schema["patternProperties"] : {};
+    const properties = isObject(schema["properties"]) ? schema["properties"] : {};
+    const patterns = isObject(schema["patternProperties"]) ? schema["patternProperties"] : {};
     const { required, additionalProperties: others, propertyNames } = schema;
     const keys = Object.keys(value).filter((key) => value[key] !== undefined);
     this.#size(keys.length, schema["minProperties"], schema["maxProperties"], "property", path);
@@ -223,7 +224,7 @@ function isOfType(name: string, value: unknown): boolean {
     case "array":
       return Array.isArray(value);
     case "object":
-      return isRecord(value);
+      return isObject(value);
     case "integer":
       return Number.isInteger(value);
     case "string":
@@ -233,10 +234,6 @@ function isOfType(name: string, value: unknown): boolean {
     default:
       return true; // a type of a draft to come
   }
-}
-
-function isRecord(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function unescape(step: string): string {
@@ -251,7 +248,7 @@ function unescape(step: string): string {
 
 function shown(value: unknown): string {
   if (Array.isArray(value)) return "a list";
-  if (isRecord(value)) return "an object";
+  if (isObject(value)) return "an object";
   if (value === undefined) return "nothing";
   const text = JSON.stringify(value) ?? typeof value;
   // Not its beginning: that may end within a private value, which is not known by half of it.
@@ -261,7 +258,7 @@ function shown(value: unknown): string {
 /** The same text for the same JSON value, whatever the order of its keys. */
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
-  if (!isRecord(value)) return JSON.stringify(value) ?? "undefined";
+  if (!isObject(value)) return JSON.stringify(value) ?? "undefined";
   const keys = Object.keys(value).toSorted();
   return `{${keys.map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`).join(",")}}`;
 }

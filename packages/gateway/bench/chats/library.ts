@@ -199,6 +199,6 @@ function replayOf({ output }: AnswerVersion): JsonValue[] {
         : item.block_list.map((block) => (block.type === "text" ? block.text : "")).join("\n");
     if (item.type === "tool_result")
       return [{ type: "function_call_output", call_id: item.call_id, output: text }];
-    return item.type === "message" ? [{ role: "assistant", content: text }] : [];
+    return item.type === "message" ? [{ type: "message", role: "assistant", content: text }] : [];
   });
 }

@@ -1,4 +1,5 @@
-import { bareType, typeOfBytes } from "../media/media-types.ts";
+import { bareType } from "@deltawire/tasks";
+import { typeOfBytes } from "../media/media-types.ts";
 import { invalid } from "../tasks/body-fields.ts";
 
 /** What a file is that somebody sent: as its sender says, else by its first bytes, else by its name. */

@@ -1,6 +1,6 @@
-import { blobPath, type BlobStore } from "@deltawire/tasks";
+import { bareType, blobPath, readDataUrl, type BlobStore } from "@deltawire/tasks";
 import type { Attachment } from "@deltawire/tasks/chats";
-import { bareType, typeOfBytes } from "../media/media-types.ts";
+import { surerType, typeOfBytes } from "../media/media-types.ts";
 import { invalid } from "../tasks/body-fields.ts";
 
 /**
@@ -55,9 +55,7 @@ function checkedType(
   if (kind === "file") return told;
   const head = Buffer.from(bytes.subarray(0, headBytes));
   const found = typeOfBytes(head);
-  // MP4 and WebM hold sounds and films alike.
-  const isContainer = found?.split("/")[1] === bareType(told).split("/")[1];
-  const type = found === undefined || isContainer ? told : found;
+  const type = surerType(told, found);
   const is = found === undefined && isText(head) ? textType(type) : bareType(type);
   if (is === unknownType || kinds[kind].test(is)) return type;
   const noun = kind === "image" ? "picture" : "sound";
@@ -87,21 +85,15 @@ function textType(told: string): string {
   return /^(?:image|audio|video)\/(?!svg\+xml$)/.test(type) || type === unknownType ? "text" : type;
 }
 
-/** RFC 2397. */
 function bytesOf(url: string, param: string): { bytes: Buffer; mediaType: string } {
-  const comma = url.indexOf(",");
-  // Bounded: an expression that meets millions of semicolons overflows its stack.
-  if (comma === -1 || comma > longestHead) throw invalid(param, "expected data:TYPE;base64,BYTES");
-  const [type = "", ...parameters] = url.slice("data:".length, comma).toLowerCase().split(";");
-  const text = url.slice(comma + 1);
-  const isBase64 = parameters.at(-1) === "base64";
-  const bytes = isBase64 ? base64Bytes(text) : unescaped(text);
+  const read = readDataUrl(url);
+  if (read === undefined) throw invalid(param, "expected data:TYPE;base64,BYTES");
+  const { mediaType, isBase64, body } = read;
+  const bytes = isBase64 ? base64Bytes(body) : unescaped(body);
   if (bytes === undefined || bytes.length === 0)
     throw invalid(param, `expected ${isBase64 ? "base64" : "text"} behind the comma`);
-  return { bytes, mediaType: type === "" ? "text/plain" : type };
+  return { bytes, mediaType: mediaType || "text/plain" };
 }
-
-const longestHead = 1000;
 
 function base64Bytes(text: string): Buffer | undefined {
   return /^[\w+/-]*={0,2}$/.test(text) ? Buffer.from(text, "base64") : undefined;

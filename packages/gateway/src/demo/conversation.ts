@@ -1,3 +1,4 @@
+import { readDataUrl } from "@deltawire/tasks";
 import type { ChatContent, ChatContentPart, ChatMessage, ChatRequest } from "@deltawire/wire";
 import { asText, isObject, parseJson } from "../json.ts";
 
@@ -167,9 +168,9 @@ function attachmentOf(part: ChatContentPart): Attachment | undefined {
 }
 
 function dataUrl(url: string): { type: string; size: number | undefined } {
-  const head = /^data:([^;,]*)[^,]*,/.exec(url.slice(0, 200));
-  if (head === null) return { type: "", size: undefined };
-  return { type: head[1] ?? "", size: base64Size(url.slice(head[0].length)) };
+  const read = readDataUrl(url);
+  if (read === undefined) return { type: "", size: undefined };
+  return { type: read.mediaType, size: base64Size(read.body) };
 }
 
 function base64Size(data: string): number {

@@ -1,4 +1,4 @@
-import { hasEnded, taskStatuses, type TaskStatus } from "@deltawire/tasks";
+import { hasEnded, isBlobHash, taskStatuses, type TaskStatus } from "@deltawire/tasks";
 import { readCursor, readTaskCursor, resumedCursors } from "../tasks/follow/cursors.ts";
 import type { EventStreams } from "../tasks/follow/event-streams.ts";
 import { readCancel, readDecision, readTaskInput, readTaskRequest } from "../tasks/task-request.ts";
@@ -185,7 +185,7 @@ async function decideApproval(call: Call, { tasks, maxBodyBytes }: TaskServer): 
 }
 
 async function serveBlob({ request, response, rest }: Call, { tasks }: TaskServer): Promise<void> {
-  const blob = /^[\da-f]{64}$/.test(rest) ? await tasks.records.get(rest) : undefined;
+  const blob = isBlobHash(rest) ? await tasks.records.get(rest) : undefined;
   if (blob === undefined)
     throw new Problem("blob_not_found", "there is no such blob; it may have been removed");
   sendBlob(response, request.headers, rest, blob);

@@ -11,6 +11,7 @@ import {
 import { problemFrom, tryTargets } from "../passthrough/try-targets.ts";
 import type { ExchangeRecord } from "../relay/relay.ts";
 import type { Upstream } from "../relay/upstream.ts";
+import { EventQueue } from "../tasks/event-queue.ts";
 import { failed, modelError, notesOf, type RelayModelOptions } from "../tasks/relay-model.ts";
 import { unreachable } from "../unreachable.ts";
 import {
@@ -21,7 +22,6 @@ import {
   type MediaType,
   type Wanted,
 } from "./endpoint-call.ts";
-import { EventQueue } from "./event-queue.ts";
 import { keepManner, mannerOf, refusedOwn } from "./manners.ts";
 import { tooLarge, type MediaReply, type ReplyHead } from "./media-reply.ts";
 import { PictureReply } from "./picture-reply.ts";

@@ -1,8 +1,8 @@
+import { bareType } from "@deltawire/tasks";
 import { SseDecoder, type JsonObject, type SseEvent } from "@deltawire/wire";
 import { isObject, parseJson } from "../json.ts";
 import type { FailedForward } from "../passthrough/ask.ts";
 import { errorInReply } from "../relay/failure.ts";
-import { bareType } from "./media-types.ts";
 import type { MediaUsage } from "./usage.ts";
 
 /** A reply while it comes: bytes go in, events of a Responses stream come out. */

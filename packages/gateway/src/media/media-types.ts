@@ -1,3 +1,5 @@
+import { bareType } from "@deltawire/tasks";
+
 /** What the first bytes of a picture or a sound say that it is; undefined: nothing that we know. */
 export function typeOfBytes(bytes: Buffer): string | undefined {
   return signatures.find(({ at = 0, magic, inside }) => {
@@ -17,9 +19,10 @@ export function soundTypeOf(format: string): string {
   return soundTypes[format] ?? `audio/${format}`;
 }
 
-/** Without parameters, in lower case. */
-export function bareType(contentType: string | undefined): string {
-  return (contentType ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
+/** Bytes know better than the name beside them, which may be a guess. But MP4 and WebM hold sounds and films alike. */
+export function surerType(told: string, ofBytes: string | undefined): string {
+  const sameContainer = ofBytes?.split("/")[1] === bareType(told).split("/")[1];
+  return ofBytes === undefined || sameContainer ? told : ofBytes;
 }
 
 interface Signature {

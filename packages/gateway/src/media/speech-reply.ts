@@ -1,8 +1,9 @@
+import { bareType } from "@deltawire/tasks";
 import type { JsonObject } from "@deltawire/wire";
 import { isObject, parseJson } from "../json.ts";
 import type { FailedForward } from "../passthrough/ask.ts";
 import { brokenOff, errorOf, unreadable, type MediaReply, type ReplyHead } from "./media-reply.ts";
-import { bareType, soundTypeOf, typeOfBytes } from "./media-types.ts";
+import { soundTypeOf, typeOfBytes } from "./media-types.ts";
 import { soundEvents } from "./reply-events.ts";
 import { noUsage } from "./usage.ts";
 

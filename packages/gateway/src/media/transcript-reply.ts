@@ -1,3 +1,4 @@
+import { bareType } from "@deltawire/tasks";
 import type { JsonObject } from "@deltawire/wire";
 import { asText, isObject, parseJson } from "../json.ts";
 import type { FailedForward } from "../passthrough/ask.ts";
@@ -9,7 +10,6 @@ import {
   type MediaReply,
   type ReplyHead,
 } from "./media-reply.ts";
-import { bareType } from "./media-types.ts";
 import { MessageEvents } from "./reply-events.ts";
 import { addUsage, noUsage } from "./usage.ts";
 

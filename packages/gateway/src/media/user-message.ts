@@ -1,6 +1,7 @@
+import { readDataUrl } from "@deltawire/tasks";
 import type { ContentPart, InputItem, JsonObject, ResponsesRequest } from "@deltawire/wire";
 import { asText, isObject } from "../json.ts";
-import { bareType, soundTypeOf, typeOfBytes } from "./media-types.ts";
+import { soundTypeOf, surerType, typeOfBytes } from "./media-types.ts";
 
 /** A picture or a sound that came with the words. */
 export interface GivenFile {
@@ -65,19 +66,13 @@ function addressOf({ type, image_url, file_data, file_url, input_audio }: Conten
   }
 }
 
-/** Of a `data:` URL. The bytes know better than the name beside them, which may be a guess. */
+/** Of a `data:` URL. */
 function fileOf(url: string): GivenFile | undefined {
-  const head = /^data:([^,]*),/.exec(url.slice(0, 256))?.[1];
-  if (head === undefined) return undefined;
-  const body = url.slice(url.indexOf(",") + 1);
-  const bytes = /;\s*base64$/i.test(head)
-    ? Buffer.from(body, "base64")
-    : Buffer.from(unescaped(body), "latin1");
-  const told = bareType(head);
-  const found = typeOfBytes(bytes);
-  // MP4 and WebM hold sounds and films alike.
-  const sameContainer = found?.split("/")[1] === told.split("/")[1];
-  return { bytes, mediaType: found === undefined || sameContainer ? told : found };
+  const read = readDataUrl(url);
+  if (read === undefined) return undefined;
+  const { mediaType, isBase64, body } = read;
+  const bytes = isBase64 ? Buffer.from(body, "base64") : Buffer.from(unescaped(body), "latin1");
+  return { bytes, mediaType: surerType(mediaType, typeOfBytes(bytes)) };
 }
 
 function unescaped(text: string): string {

@@ -8,9 +8,9 @@ import type { ClientRequest } from "../relay/plan.ts";
 import type { Receiver } from "../relay/receiver.ts";
 import type { ExchangeRecord, Relay } from "../relay/relay.ts";
 import { isPassing } from "../relay/retry.ts";
+import { EventQueue } from "./event-queue.ts";
 
 type TargetsOf = (model: string) => Promise<readonly ModelTarget[]>;
-type Batch = readonly JsonObject[];
 
 export interface RelayModelOptions {
   relay: Relay;
@@ -24,9 +24,10 @@ export function relayModel(options: RelayModelOptions, name: string): Model {
   return {
     stream: (request, signal, report) => ({
       [Symbol.asyncIterator]: () => {
-        const events = new RelayedEvents(signal, report);
+        const queue = new EventQueue(signal);
+        const events = new RelayedEvents(queue, report);
         void events.follow(options, { ...request, model: name });
-        return events;
+        return queue;
       },
     }),
   };
@@ -37,42 +38,30 @@ const mostQueued = 256;
 
 type State =
   | { is: "open" }
-  /** The last event has come, and is held back until it is known what the round took. */
-  | { is: "ending"; refusal: ModelError | undefined }
-  | { is: "ended" }
-  /** Nothing of it has been told yet. */
-  | { is: "failed"; error: ModelError };
+  /** The last events have come, and are held back until it is known what the round took. */
+  | { is: "ending"; last: readonly JsonObject[] }
+  /** It failed before anything was told: an error of the round, and no event. */
+  | { is: "refused"; refusal: ModelError };
 
-/** What a relay sends, for one who takes it when ready. */
-class RelayedEvents implements Receiver, AsyncIterator<Batch, undefined> {
-  readonly #outer: AbortSignal;
+/** What a relay sends, into a queue. */
+class RelayedEvents implements Receiver {
+  readonly #queue: EventQueue;
   readonly #report: (notes: RoundNotes) => void;
-  readonly #stop = new AbortController();
-  readonly #leave = (): void => {
-    this.#queued = [];
-    this.#stop.abort();
-    this.#close({ is: "ended" });
-  };
   #state: State = { is: "open" };
-  #queued: JsonObject[] = [];
-  #wake: (() => void) | undefined;
-  #ready: (() => void) | undefined;
   /** Nobody has to be kept waiting with words: while nothing is said, another upstream can still be asked. */
   readonly streams = false;
   hasSent = false;
 
-  constructor(signal: AbortSignal, report: (notes: RoundNotes) => void = () => undefined) {
-    this.#outer = signal;
+  constructor(queue: EventQueue, report: (notes: RoundNotes) => void = () => undefined) {
+    this.#queue = queue;
     this.#report = report;
-    if (signal.aborted) this.#leave();
-    else signal.addEventListener("abort", this.#leave, { once: true });
   }
 
   async follow(
     { relay, targetsOf, onRound }: RelayModelOptions,
     request: ResponsesRequest,
   ): Promise<void> {
-    const { signal } = this.#stop;
+    const { signal } = this.#queue;
     if (signal.aborted) return;
     const began = performance.now();
     const record: ExchangeRecord = { attempts: 0, lessons: [], repairs: new Map() };
@@ -105,46 +94,24 @@ class RelayedEvents implements Receiver, AsyncIterator<Batch, undefined> {
     }
   }
 
-  async next(): Promise<IteratorResult<Batch, undefined>> {
-    while (this.#state.is === "ending" || (this.#state.is === "open" && this.#queued.length === 0))
-      await new Promise<void>((resolve) => (this.#wake = resolve));
-    if (this.#queued.length > 0) {
-      const value = this.#queued;
-      this.#queued = [];
-      const go = this.#ready;
-      this.#ready = undefined;
-      go?.();
-      return { done: false, value };
-    }
-    const state = this.#state;
-    this.#state = { is: "ended" };
-    if (state.is === "failed") throw state.error;
-    return { done: true, value: undefined };
-  }
-
-  return(): Promise<IteratorResult<Batch, undefined>> {
-    this.#leave();
-    return Promise.resolve({ done: true, value: undefined });
-  }
-
   send(outputs: readonly Output[]): boolean {
-    if (this.#state.is !== "open") return true;
-    const last = outputs.at(-1) as JsonObject | undefined;
-    if (isLast(last)) {
-      const refusal = this.hasSent ? undefined : refusalIn(last);
-      this.#state = { is: "ending", refusal };
-      if (refusal !== undefined) return true;
+    if (this.#state.is !== "open" || this.#queue.signal.aborted) return true;
+    const events = outputs as readonly JsonObject[];
+    const last = events.at(-1);
+    const refusal = this.hasSent || last === undefined ? undefined : refusalIn(last);
+    if (refusal !== undefined) {
+      this.#state = { is: "refused", refusal };
+      return true;
     }
     this.hasSent = true;
     // The relay uses its array again.
-    for (const output of outputs) this.#queued.push(output as JsonObject);
-    if (this.#state.is === "open") this.#wake?.();
-    return this.#queued.length <= mostQueued;
+    if (isLast(last)) this.#state = { is: "ending", last: [...events] };
+    else this.#queue.push(events);
+    return this.#queue.length <= mostQueued;
   }
 
   whenReady(go: () => void): void {
-    if (this.#queued.length === 0) go();
-    else this.#ready = go;
+    this.#queue.whenTaken(go);
   }
 
   keepAlive(): void {}
@@ -153,27 +120,21 @@ class RelayedEvents implements Receiver, AsyncIterator<Batch, undefined> {
 
   end(): void {}
 
-  /** What the round took is told before its last event, or before its failure. */
+  /** What the round took is told before its last events, or before its failure. */
   #end(cause: unknown, record: ExchangeRecord): void {
-    const state = this.#state;
-    if (state.is !== "open" && state.is !== "ending") return;
+    if (this.#queue.signal.aborted) return;
     this.#report(notesOf(record));
-    const refusal = state.is === "ending" ? state.refusal : undefined;
+    const state = this.#state;
+    const refusal = state.is === "refused" ? state.refusal : undefined;
     const error = cause === undefined ? refusal : modelError(cause);
-    if (error !== undefined && !this.hasSent) return this.#close({ is: "failed", error });
-    if (error !== undefined) this.#queued.push(failed(error));
-    this.#close({ is: "ended" });
-  }
-
-  #close(state: State): void {
-    if (this.#state.is === "ended" || this.#state.is === "failed") return;
-    this.#state = state;
-    this.#outer.removeEventListener("abort", this.#leave);
-    this.#wake?.();
+    if (error !== undefined && !this.hasSent) return this.#queue.fail(error);
+    if (state.is === "ending") this.#queue.push(state.last);
+    if (error !== undefined) this.#queue.push([failed(error)]);
+    this.#queue.end();
   }
 }
 
-function isLast(event: JsonObject | undefined): event is JsonObject {
+function isLast(event: JsonObject | undefined): boolean {
   const { type } = event ?? {};
   return (
     type === "response.completed" || type === "response.incomplete" || type === "response.failed"

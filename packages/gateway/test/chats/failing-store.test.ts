@@ -43,6 +43,17 @@ describe("a stop that could not be kept", () => {
   });
 });
 
+test("what an edit answers has running answers as far as they have come", async () => {
+  const world = await chatWorld({ script: silent });
+  const chat = await newChat(world);
+  const sent = await world.chats.send(chat, { text: "One" });
+  await said(world, sent, "Beginning");
+  const { node_id } = sent;
+  const { after } = await world.chats.edit(chat, [{ type: "pin", node_id, value: true }]);
+  expect(JSON.stringify(after.chat.nodes[node_id])).toContain("Beginning");
+  await world.chats.stop(chat);
+});
+
 describe("a question whose task was promised and never begun", () => {
   test("is asked when it comes again with the same promise, and its message is there once", async () => {
     const world = await chatWorld({ files: true, script: () => [{ wait: never }] });
@@ -55,6 +66,23 @@ describe("a question whose task was promised and never begun", () => {
     expect(await pathWords(later, chat)).toEqual(["Go", "Now"]);
     expect(later.models.bodies).toHaveLength(1);
     expect((await later.chats.send(chat, asked)).version_id).toBe(sent.version_id);
+  });
+
+  test("is asked also where it names the revision that it has raised itself", async () => {
+    const world = await chatWorld({ files: true, script: () => [{ wait: never }] });
+    const { chat, asked, later } = await killedAtTheSlot(world, { script: [[{ text: "Now" }]] });
+    const sent = await later.chats.send(chat, { ...asked, revision: 0 });
+    expect((await ended(later, sent)).status).toBe("completed");
+  });
+
+  test("is not asked while its message is hidden", async () => {
+    const world = await chatWorld({ files: true, script: () => [{ wait: never }] });
+    const { chat, asked, node_id, later } = await killedAtTheSlot(world, {});
+    const { nodes } = await chatOf(later, chat);
+    const message = nodes[node_id]?.parent ?? "";
+    await later.chats.edit(chat, [{ type: "hide", node_id: message, value: true }]);
+    await expect(later.chats.send(chat, asked)).rejects.toThrow(/hidden/);
+    expect(later.models.bodies).toEqual([]);
   });
 
   test("ends as interrupted, also if that could not be kept at first", async () => {

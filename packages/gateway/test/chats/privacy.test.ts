@@ -247,28 +247,27 @@ describe("privacy", () => {
     expect(world.models.bodies.at(-1)).toContain(values.mine);
   });
 
-  test("is changed only after a title that was begun with it is made", async () => {
-    const slow = Promise.withResolvers<void>();
-    const order: string[] = [];
+  test("is changed at once: a title that was begun with it is given up, and made after the next answer", async () => {
+    const asked = Promise.withResolvers<void>();
+    let namings = 0;
     const world = await chatWorld({
       chats: 'titles = true\ntitle_model = "up/namer"',
-      script: ({ model }) =>
-        model === "up/namer" ? [{ wait: slow.promise }, { text: "A title" }] : [{ text: "." }],
+      script: ({ model }) => {
+        if (model !== "up/namer") return [{ text: "." }];
+        namings += 1;
+        asked.resolve();
+        return namings === 1 ? [{ wait: never }] : [{ text: "A title" }];
+      },
     });
     const chat = await newChat(world, { privacy });
     await sendAndEnd(world, chat, `I am ${values.mine}`);
-    const named = until(world, chat, ({ title_by }) => title_by === "model").then(() =>
-      order.push("named"),
-    );
+    await asked.promise;
     const patch = { privacy: { enabled: true, fields: [{ kind: "phone" as const }] } };
-    const edited = world.chats
-      .edit(chat, [{ type: "settings", patch }])
-      .then(() => order.push("changed"));
-    await world.chats.edit(chat, [{ type: "pin_chat", value: true }]);
-    order.push("pinned");
-    slow.resolve();
-    await Promise.all([named, edited]);
-    expect(order).toEqual(["pinned", "named", "changed"]);
+    await world.chats.edit(chat, [{ type: "settings", patch }]);
+    expect(await chatOf(world, chat)).toMatchObject({ title_by: "nobody", settings: patch });
+    await sendAndEnd(world, chat, "And?");
+    await until(world, chat, ({ title_by }) => title_by === "model");
+    expect(world.models.bodies.at(-1)).toContain(values.mine);
   });
 
   test("that is switched on later masks all that was said before it", async () => {

@@ -34,7 +34,16 @@ export function queryParts(query: string): QueryPart[] {
     endPhrase();
   }
   const byText = withBegunEnd(parts).map((part) => [JSON.stringify(part), part] as const);
-  return [...new Map(byText).values()];
+  const different = [...new Map(byText).values()];
+  return different.filter((part) => !different.some((other) => isWithin(part, other)));
+}
+
+/** What is a part of another phrase or run is there with it. */
+function isWithin(part: QueryPart, other: QueryPart): boolean {
+  if (part === other) return false;
+  if (part.match === "within") return other.match === "within" && other.run.includes(part.run);
+  if (part.match !== "phrase" || other.match !== "phrase") return false;
+  return ` ${other.words.join(" ")} `.includes(` ${part.words.join(" ")} `);
 }
 
 function* piecesOf(list: readonly string[], length: number): Generator<string[]> {

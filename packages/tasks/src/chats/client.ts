@@ -1,3 +1,4 @@
+import { bareType } from "../media-type.ts";
 import type { TaskView } from "../state.ts";
 import type {
   BlobReply,
@@ -150,7 +151,7 @@ export class ChatClient {
     const { text, headers } = await this.#ask({ method: "GET", headers: {} }, path);
     return {
       text,
-      media_type: headers.get("content-type")?.split(";")[0]?.trim() ?? "",
+      media_type: bareType(headers.get("content-type") ?? ""),
       filename: fileNameIn(headers.get("content-disposition") ?? "") ?? chatId,
     };
   }

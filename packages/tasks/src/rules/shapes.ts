@@ -1,4 +1,5 @@
 import type { TaskEvent, TaskEventType } from "../events.ts";
+import { itemStatuses, outcomes } from "../item-status.ts";
 import { RuleBroken } from "./rule-broken.ts";
 
 /** Looks at the fields that the type of an event has; those that nobody knows are left alone. */
@@ -53,25 +54,8 @@ function typed(types: Record<string, Record<string, Test>>): Test {
     isObject(value) && (tests.get((value as { type: string }).type)?.(value) ?? false);
 }
 
-const isOutcome = oneOf(
-  "completed",
-  "failed",
-  "timeout",
-  "denied",
-  "canceled",
-  "incomplete",
-  "unknown",
-);
-const isItemStatus = oneOf(
-  "in_progress",
-  "completed",
-  "incomplete",
-  "awaiting_approval",
-  "executing",
-  "denied",
-  "failed",
-  "unknown",
-);
+const isOutcome = oneOf(...outcomes);
+const isItemStatus = oneOf(...itemStatuses);
 const isUrl = shaped({ url: isText });
 const isId = optional(isIndex);
 

@@ -2,6 +2,7 @@ import type { TaskEvent } from "../events.ts";
 import type { TaskStatus, Usage } from "../items.ts";
 import { newTaskNotes, type LogNotes, type TaskNotes } from "../log-notes.ts";
 import { hasEnded, statusAfter } from "../task-status.ts";
+import { usageAmounts } from "../usage.ts";
 import { mayRun } from "./executions.ts";
 import { RuleBroken } from "./rule-broken.ts";
 
@@ -229,17 +230,8 @@ export function usageUpdated(task: TaskNotes, event: EventOf<"task.usage.updated
   task.usage = event.usage;
 }
 
-const counted = [
-  "input_tokens",
-  "output_tokens",
-  "total_tokens",
-  "cached_tokens",
-  "reasoning_tokens",
-  "cost",
-] as const;
-
 function neverFalls(before: Usage, now: Usage): void {
-  for (const name of counted)
+  for (const name of usageAmounts)
     if ((now[name] ?? 0) < (before[name] ?? 0))
       throw new RuleBroken("usage_cumulative", `${name} falls to ${now[name] ?? "nothing"}`);
 }

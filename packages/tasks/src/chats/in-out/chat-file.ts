@@ -1,3 +1,5 @@
+import { isBlobHash } from "../../blobs.ts";
+import { itemStatuses, outcomes } from "../../item-status.ts";
 import { checkMessage, checkTags } from "../check-edit.ts";
 import {
   isFlag,
@@ -68,25 +70,8 @@ const content = listOf(
   }),
 );
 
-const status = oneOf(
-  "in_progress",
-  "completed",
-  "incomplete",
-  "awaiting_approval",
-  "executing",
-  "denied",
-  "failed",
-  "unknown",
-);
-const outcome = oneOf(
-  "completed",
-  "failed",
-  "timeout",
-  "denied",
-  "canceled",
-  "incomplete",
-  "unknown",
-);
+const status = oneOf(...itemStatuses);
+const outcome = oneOf(...outcomes);
 
 const summary = listOf(atLeast({ text: isText }));
 const items: Readonly<Record<string, Check>> = {
@@ -229,7 +214,7 @@ const variable = exactly({
 });
 
 const isHash: Check = (value, path) =>
-  typeof value === "string" && /^[0-9a-f]{64}$/.test(value)
+  typeof value === "string" && isBlobHash(value)
     ? []
     : problem(path, "must be the SHA-256 of a blob, in hex");
 

@@ -11,6 +11,7 @@ export class EventQueue implements AsyncIterator<Batch, undefined> {
   #state: State = { is: "open" };
   #queued: JsonObject[] = [];
   #wake: (() => void) | undefined;
+  #taken: (() => void) | undefined;
   readonly #leave = (): void => {
     this.#queued = [];
     this.#close({ is: "ended" });
@@ -28,10 +29,21 @@ export class EventQueue implements AsyncIterator<Batch, undefined> {
     return this.#stop.signal;
   }
 
+  /** How many wait to be taken. */
+  get length(): number {
+    return this.#queued.length;
+  }
+
   push(events: Batch): void {
     if (this.#state.is !== "open" || events.length === 0) return;
-    this.#queued.push(...events);
+    for (const event of events) this.#queued.push(event);
     this.#wake?.();
+  }
+
+  /** Goes on as soon as none waits any more; never if whoever took them has left. */
+  whenTaken(go: () => void): void {
+    if (this.#queued.length === 0) go();
+    else this.#taken = go;
   }
 
   end(): void {
@@ -48,6 +60,9 @@ export class EventQueue implements AsyncIterator<Batch, undefined> {
     if (this.#queued.length > 0) {
       const value = this.#queued;
       this.#queued = [];
+      const go = this.#taken;
+      this.#taken = undefined;
+      go?.();
       return { done: false, value };
     }
     const state = this.#state;

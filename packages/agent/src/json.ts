@@ -1,0 +1,5 @@
+import type { JsonObject } from "@deltawire/wire";
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
