@@ -1,5 +1,6 @@
 import { currentPath, chosenVersion, wordsOf } from "@deltawire/tasks/chats";
 import type { Chat, KeptChat, ModelEdit } from "@deltawire/tasks/chats";
+import { withoutHalfPlaceholder } from "../privacy/placeholder.ts";
 import { usageOf } from "../run/usage.ts";
 import type { ChatAgents } from "./chat-agent.ts";
 import type { ChatsOptions } from "./chat-ports.ts";
@@ -36,7 +37,9 @@ export async function nameChat(
     const vault = await agents.vaultOf(chat.chat_id, chat.settings);
     const asked = agents.masked(chat.chat_id, model(name), vault);
     const within = AbortSignal.any([signal, AbortSignal.timeout(longestMs)]);
-    const { title, usage } = await askForTitle(asked, name, words, within, vault);
+    const { title: told, usage } = await askForTitle(asked, name, words, within, vault);
+    // Models make titles short, some of them in the middle of a placeholder, which nobody could read.
+    const title = vault === undefined ? told : withoutHalfPlaceholder(told);
     const used = usage === undefined ? {} : { usage: usageOf(usage, price?.(name)) };
     return title === "" ? plain : { type: "title_by_model", title, ...used };
   } catch (error) {

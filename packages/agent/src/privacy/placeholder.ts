@@ -36,6 +36,11 @@ const unfinished = new RegExp(
   `(?:${opening}${blanks}(?:${body(0)}(?:\\\\{1,2}|${blanks}(?:\\}|%|%7|%7D|%7D%|%7D%7)?))?|\\{|%|%7|%7B|%7B%|%7B%7)$`,
   "i",
 );
+/** Of a text that was cut short in the middle of a placeholder: what stood before that. */
+export function withoutHalfPlaceholder(text: string): string {
+  return text.replace(/\s*\{\{[ \t]{0,2}[A-Za-z0-9_]{0,60}[ \t]{0,2}\}?$/, "");
+}
+
 /** An opening of 6, blanks, 49 characters of which 48 have two backslashes, blanks, and half an end. */
 const longest = 6 + 2 + 1 + 48 * 3 + 2 + 5;
 

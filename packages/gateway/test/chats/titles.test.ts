@@ -103,3 +103,12 @@ test("a model that never answers does not keep the gateway from ending", async (
   await world.close();
   expect(world.models.open).toBe(0);
 });
+
+test("a title that the model has cut in the middle of a placeholder ends before it", async () => {
+  const world = await chatWorld({ chats, script: named("Mail to {{EMAI") });
+  const fields = [{ kind: "email" as const }];
+  const chat = await newChat(world, { privacy: { enabled: true, fields } });
+  await sendAndEnd(world, chat, "Write to ada@example.com");
+  const { title } = await until(world, chat, (one) => one.title_by === "model" && one);
+  expect(title).toBe("Mail to");
+});
