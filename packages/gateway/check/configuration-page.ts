@@ -93,7 +93,7 @@ args = ["-y", "tickets-mcp"]
 env = { TICKETS_TOKEN = "env:TICKETS_TOKEN" }
 approval = "ask once"
 
-[chats] # what new chats have
+[chats] # what chats have that say nothing else
 model = "priced" # or agent = "reviewer"
 tool_groups = ["time"]
 options = { temperature = 0.7, reasoning = { effort = "low" } }
@@ -216,7 +216,7 @@ const sections: readonly { title: string; section: string; text?: string }[] = [
   {
     title: "`[chats]`",
     section: "chats",
-    text: "What new chats have; every chat can say otherwise. `model`, `input`, `messages`, `instructions`, `tools`, `stream`, `background`, `store`, `include`, `conversation` and `previous_response_id` are no `options`, here, in `[models]` and in `[agents.NAME]`: the gateway sets them.",
+    text: "What chats have that say nothing else, those from before included. `model`, `input`, `messages`, `instructions`, `tools`, `stream`, `background`, `store`, `include`, `conversation` and `previous_response_id` are no `options`, here, in `[models]` and in `[agents.NAME]`: the gateway sets them.",
   },
   {
     title: "`[skills.NAME]`",

@@ -126,6 +126,7 @@ interface WrittenLine {
   status?: number;
   path?: string;
   task?: string;
+  chat?: string;
   ms: number;
   model?: string;
   upstream?: string;
@@ -149,7 +150,9 @@ function inWords(line: string): string {
   const { model, upstream, failure, lessons, repairs } = entry;
   const words = [
     time,
-    ...(entry.msg === "request" ? [String(entry.status), entry.path] : ["round", entry.task ?? ""]),
+    ...(entry.msg === "request"
+      ? [String(entry.status), entry.path]
+      : ["round", entry.task ?? entry.chat ?? ""]),
     ...(model === undefined ? [] : [model]),
     ...(upstream === undefined ? [] : [`on ${upstream}/${entry.upstream_model}`]),
     `${(entry.ms / 1000).toFixed(1)} s`,

@@ -101,6 +101,7 @@ test("what is sent and answered is as the OpenAPI document says", async () => {
   await client.extract(id, { node_id: question });
   await client.importFrom([{ role: "user", content: "Hello" }]);
   await client.list({ limit: 1 });
+  await client.list({ tag: "of nobody" });
   await client.search("hello");
   await client.choices();
   await client.tags();

@@ -185,6 +185,27 @@ describe("what a round took", () => {
     expect(notes[0]?.repairs).toMatchObject({ call_id_minted: 1, finish_corrected: 1 });
   });
 
+  test.each([
+    ["generic", undefined],
+    ["openai", "chat_1"],
+  ])(
+    "tells nothing of the key of a cache, said to a server with the profile %s only if it has one",
+    async (profile, key) => {
+      const { gateway, upstream } = await scene((_request, response) => says(response, "Hi"), {
+        upstream: { profile },
+      });
+      const notes: RoundNotes[] = [];
+      const request = { ...hello, prompt_cache_key: "chat_1" };
+      const report = (one: RoundNotes): void => void notes.push(one);
+      const events: unknown[] = [];
+      for await (const batch of modelOf(gateway).stream(request, never, report))
+        events.push(...batch);
+      expect(events.at(-1)).toMatchObject({ type: "response.completed" });
+      expect(upstream.requests[0]?.body["prompt_cache_key"]).toBe(key);
+      expect(notes).toEqual([{ upstream: "up", attempts: 1 }]);
+    },
+  );
+
   test("is reported of one that failed, too", async () => {
     const { gateway } = await scene(
       (_request, response) => refuse(response, 500, { message: "oops" }),

@@ -1,6 +1,6 @@
 import type { BlobFiles } from "./blob-files.ts";
 import { finishRemovals, forgetOldRemoval, cleanIndex } from "./chats/remove-chat.ts";
-import { startRemoval } from "./chats/remove-chat.ts";
+import { startRemoval, type Write } from "./chats/remove-chat.ts";
 import { blobPlace, bytesAwaited, bytesInFiles, deleteBlobsOf } from "./sql/blobs.ts";
 import { deleteUnusedBlobs, type RemovedBlob } from "./sql/blobs.ts";
 import type { Connection } from "./sql/connection.ts";
@@ -32,8 +32,7 @@ export interface Retention {
 
 export interface Pruned {
   db: Connection;
-  /** In a transaction of its own, between the others. */
-  write: <Result>(work: (db: Connection) => Result) => Promise<Result>;
+  write: Write;
   files: BlobFiles | undefined;
   warn: (message: string) => void;
 }

@@ -46,10 +46,7 @@ export abstract class SqliteChats implements ChatStore {
   }
 
   async chat(chatId: string): Promise<KeptChat | undefined> {
-    const found = this.ask((db) => chatOf(db, chatId));
-    if (found === undefined) return undefined;
-    const { chat, stamp, deleted_at } = found;
-    return { chat, stamp, ...(deleted_at === null ? {} : { deleted_at }) };
+    return this.ask((db) => chatOf(db, chatId));
   }
 
   async chatSince(chatId: string, stamp: number): Promise<ChatSince | undefined> {
@@ -107,8 +104,11 @@ export abstract class SqliteChats implements ChatStore {
     return this.ask((db) => removalsOf(db, chatId));
   }
 
-  async replays(chatId: string): Promise<Record<string, JsonValue[]>> {
-    return this.ask((db) => replaysOf(db, chatId));
+  async replays(
+    chatId: string,
+    versionIds?: readonly string[],
+  ): Promise<Record<string, JsonValue[]>> {
+    return this.ask((db) => replaysOf(db, chatId, versionIds));
   }
 
   async runningAnswers(): Promise<RunningAnswer[]> {

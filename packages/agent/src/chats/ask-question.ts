@@ -1,5 +1,5 @@
 import { answerChain, chosenVersion } from "@deltawire/tasks/chats";
-import type { AnswerNode, AnswerVersion, KeptChat } from "@deltawire/tasks/chats";
+import type { AnswerNode, AnswerVersion, KeptChat, NewAnswer } from "@deltawire/tasks/chats";
 import { messageOf } from "../event-text.ts";
 import { maskOf } from "../privacy/mask-of.ts";
 import { asVersionOf, nodeIn, shown, type Place } from "./answer-place.ts";
@@ -22,7 +22,7 @@ export interface Asking extends AnswerChoice {
 }
 
 export interface AskingParts {
-  options: ChatsOptions & Required<Pick<ChatsOptions, "now" | "newId" | "onFailure">>;
+  options: Required<ChatsOptions>;
   records: ChatRecords;
   lifecycle: Lifecycle;
   agents: ChatAgents;
@@ -82,7 +82,7 @@ export class QuestionAsker {
   ): Promise<Sent> {
     const { records, lifecycle, options, agents } = this.#parts;
     mustBeOptions(asking.options);
-    const known = await this.#sentBefore(chatId, taskId);
+    const known = asking.task_id === undefined ? undefined : await this.#sentBefore(chatId, taskId);
     if (known?.is === "sent") return known.sent;
     // A process that is gone has promised this task and never begun it: now it is.
     const [put, from] = known === undefined ? [place, begin] : [known.place, known.begin];
@@ -96,17 +96,21 @@ export class QuestionAsker {
       const { input: _input, history: _history, ...check } = request;
       await options.checkRequest(check);
       const mask = maskOf(chatId, agents.privacyOf(question.chat.settings));
-      const slot = lifecycle.slot({
+      const placeholder: NewAnswer = {
+        by: "model",
+        status: "running",
+        output: [],
+        references: [],
         model_type: plan.abilities.type,
         model: plan.model,
         ...(plan.agent === undefined ? {} : { agent: plan.agent }),
         task_id: taskId,
         answers: question.message.version,
         notices: [...plan.notices, ...notices],
-        ...(question.from === undefined ? {} : { continues: question.from.node.version }),
+        ...(question.from === undefined ? {} : { continues: question.from.version }),
         ...(mask === undefined ? {} : { masked_with: mask }),
-      });
-      const edit = put(question.chat, question.message, slot);
+      };
+      const edit = put(question.chat, question.message, placeholder);
       const { removals: _none, ...made } = records.applied(question.chat, [edit]);
       return { ...made, request };
     });
@@ -128,11 +132,9 @@ export class QuestionAsker {
     const { tasks } = await this.#parts.options.runtime.state(taskId);
     const hasBegun = tasks[taskId] !== undefined;
     for (const node of Object.values(kept.chat.nodes)) {
-      const version =
-        node.kind === "answer"
-          ? node.versions.findLast(({ task_id }) => task_id === taskId)
-          : undefined;
-      if (node.kind !== "answer" || version === undefined) continue;
+      if (node.kind !== "answer") continue;
+      const version = node.versions.findLast(({ task_id }) => task_id === taskId);
+      if (version === undefined) continue;
       if (!hasBegun && version.error?.code === interrupted) return promisedAgain(node, version);
       const { node_id } = node;
       const { version_id } = version;
@@ -158,8 +160,8 @@ function promisedAgain(
         throw new ChatError("illegal_place", "the message of this answer is gone");
       shown(message);
       if (continues === undefined) return { chat, message };
-      const from = { ...node, version: continues };
-      return { chat, message, from: { node: from, versions: answerChain(node, continues) } };
+      const versions = answerChain(node, continues);
+      return { chat, message, from: { version: continues, versions } };
     },
   };
 }

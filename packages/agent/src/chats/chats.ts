@@ -2,7 +2,6 @@ import { randomBytes } from "node:crypto";
 import {
   checkTags,
   checkTitle,
-  extractSubtree,
   newChat,
   runningAnswers,
   settingsAfter,
@@ -20,18 +19,20 @@ import type {
 } from "@deltawire/tasks/chats";
 import type { Agent } from "../agent.ts";
 import type { Cuts } from "../calls/cuts.ts";
+import { messageOf } from "../event-text.ts";
 import { RuntimeError } from "../runtime-error.ts";
 import type { AgentRequest } from "../task-request.ts";
 import type { Variables } from "../variables/variables.ts";
 import { ChatAgents } from "./chat-agent.ts";
 import { ChatError } from "./chat-error.ts";
 import { exportedChat, readChats, type Exported, type ExportFormat } from "./chat-files.ts";
+import { ChatNames } from "./chat-names.ts";
 import type { Changed, ChangedByEdits, ChatsOptions, Sent, Stopped } from "./chat-ports.ts";
 import { ChatRecords } from "./chat-records.ts";
 import { changedSettings, mustBeKnown, mustBeSettings } from "./check-chat-settings.ts";
+import { extractedChat } from "./extracted-chat.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import type { ModelAbilities } from "./model-abilities.ts";
-import { nameChat } from "./name-chat.ts";
 import type { Asking } from "./ask-question.ts";
 import { Sending, type EditRequest, type SendRequest } from "./sending.ts";
 
@@ -45,8 +46,7 @@ export class Chats {
   readonly #lifecycle: Lifecycle;
   readonly #agents: ChatAgents;
   readonly #sending: Sending;
-  readonly #naming = new Map<string, { done: Promise<void>; stop: AbortController }>();
-  readonly #closing = new AbortController();
+  readonly #names: ChatNames;
 
   constructor(options: ChatsOptions) {
     const full = {
@@ -72,11 +72,12 @@ export class Chats {
       limits,
       now,
     });
+    this.#names = new ChatNames(this.#records, { options: full, agents: this.#agents });
     this.#lifecycle = new Lifecycle(this.#records, {
       runtime,
       log,
       onFailure,
-      onFinished: (after) => this.#named(after),
+      onFinished: (chatId) => this.#names.begin(chatId),
     });
     this.#sending = new Sending({
       options: full,
@@ -117,11 +118,8 @@ export class Chats {
     edits: readonly PersonEdit[],
     revision?: number,
   ): Promise<ChangedByEdits> {
-    // A title in the making is made with what was masked when it began: it is made anew after the next answer.
-    if (edits.some(changesMask)) {
-      this.#naming.get(chatId)?.stop.abort();
-      await this.#naming.get(chatId)?.done;
-    }
+    // A title in the making is made with what was masked when it began.
+    if (edits.some(changesMask)) await this.#names.stop(chatId);
     const checked = async ({ chat }: KeptChat): Promise<readonly PersonEdit[]> => {
       await this.#checkSettings(chat, edits);
       return edits;
@@ -165,16 +163,9 @@ export class Chats {
   /** A part of a chat as a chat of its own; the old one stays as it is. */
   async extract(chatId: string, nodeId: string): Promise<KeptChat> {
     const { chat } = await this.#records.open(chatId);
-    const extracted = extractSubtree(chat, nodeId, this.#records.world);
-    if (!extracted.ok) throw new ChatError(extracted.code, extracted.reason);
-    const replays = await this.#replaysOf(chat.chat_id, extracted.chat);
-    const kept = await this.#options.store.variables(chat.chat_id);
-    // Only those of the part: it may be shared without the rest.
-    const within = JSON.stringify([extracted.chat.nodes, replays]);
-    const variables = kept.filter(({ call_id, name }) =>
-      [call_id, `{{var:${name}}}`].some((word) => within.includes(word)),
+    return this.#created(
+      await extractedChat(chat, nodeId, this.#options.store, this.#records.world),
     );
-    return this.#created({ chat: extracted.chat, replays, variables });
   }
 
   /** Until it is restored, or for good. What runs in it is stopped. */
@@ -246,9 +237,9 @@ export class Chats {
   }
 
   async close(): Promise<void> {
-    this.#closing.abort();
+    const named = this.#names.close();
     await this.#lifecycle.close();
-    await Promise.all(Array.from(this.#naming.values(), ({ done }) => done));
+    await named;
   }
 
   async #created(made: ChatToCreate): Promise<KeptChat> {
@@ -279,34 +270,11 @@ export class Chats {
       await mustBeKnown(changedSettings(settings, after), path, this.#options);
       settings = after;
     }
-    if (edits.some(changesMask) && this.#naming.has(chat.chat_id))
+    if (edits.some(changesMask) && this.#names.isNaming(chat.chat_id))
       throw new ChatError(
         "still_running",
         "the chat is just being named: change what is masked in a moment",
       );
-  }
-
-  #named(after: KeptChat): void {
-    const { chat_id } = after.chat;
-    if (this.#closing.signal.aborted || this.#naming.has(chat_id)) return;
-    const { onFailure } = this.#options;
-    const parts = { options: this.#options, agents: this.#agents, onFailure };
-    const stop = new AbortController();
-    const signal = AbortSignal.any([this.#closing.signal, stop.signal]);
-    const name = async (): Promise<void> => {
-      try {
-        // What is masked may have changed since the answer ended, and cannot from now on.
-        const now = await this.#records.open(chat_id, { deleted: true });
-        const edit = await nameChat(now, parts, signal);
-        if (edit !== undefined) await this.#records.edit(chat_id, [edit]);
-      } catch (error) {
-        // Somebody has named it meanwhile, or it is gone.
-        if (!(error instanceof ChatError)) onFailure("a chat could not be named", error);
-      } finally {
-        this.#naming.delete(chat_id);
-      }
-    };
-    this.#naming.set(chat_id, { done: name(), stop });
   }
 
   /** Whoever shows what has changed shows running answers as far as they have come. */
@@ -321,17 +289,10 @@ export class Chats {
   async #abilitiesOf(model: string): Promise<Pick<ModelAbilities, "type" | "tools">> {
     try {
       return (await this.#options.modelFacts(model)).abilities;
-    } catch {
+    } catch (error) {
+      this.#options.onFailure(`what ${model} can do is not known: ${messageOf(error)}`, error);
       return { type: "chat", tools: true };
     }
-  }
-
-  async #replaysOf(chatId: string, { nodes }: Chat) {
-    const versions = Object.values(nodes).flatMap((node) =>
-      node.kind === "answer" ? node.versions.map(({ version_id }) => version_id) : [],
-    );
-    const replays = Object.entries(await this.#options.store.replays(chatId));
-    return Object.fromEntries(replays.filter(([id]) => versions.includes(id)));
   }
 }
 

@@ -1,5 +1,5 @@
 import { bareType, blobPath, type ContentPart } from "@deltawire/tasks";
-import { currentPath, pathTo, chosenVersion, picturesIn } from "@deltawire/tasks/chats";
+import { pathTo, chosenVersion, picturesIn } from "@deltawire/tasks/chats";
 import type {
   Attachment,
   Chat,
@@ -111,8 +111,7 @@ export const handlers: Record<ModelType, Handler> = {
 };
 
 /** The nodes of a message's path, itself not included. */
-export function nodesBefore(chat: Chat, message: UserNode | undefined): readonly ChatNode[] {
-  if (message === undefined) return currentPath(chat);
+export function nodesBefore(chat: Chat, message: UserNode): readonly ChatNode[] {
   return message.parent === null ? [] : pathTo(chat, message.parent);
 }
 

@@ -14,7 +14,6 @@ import type {
   ChainRecord,
   ChatSince,
   KeptChat,
-  NewAnswer,
   RunningAnswer,
 } from "@deltawire/tasks/chats";
 import type { InputItem } from "@deltawire/wire";
@@ -31,7 +30,7 @@ export interface LifecycleOptions {
   log: ChatsOptions["log"];
   onFailure: (message: string, cause: unknown) => void;
   /** An answer has come to its end, and that is kept. */
-  onFinished: (after: KeptChat, answer: RunningAnswer) => void;
+  onFinished: (chatId: string) => void;
 }
 
 const rowsAtOnce = 1000;
@@ -63,17 +62,6 @@ export class Lifecycle {
   constructor(records: ChatRecords, options: LifecycleOptions) {
     this.#records = records;
     this.#options = options;
-  }
-
-  /** The placeholder: saved with what it answers, before the task of its promised id begins. */
-  slot(answer: Pick<AnswerVersion, "model_type" | "model" | "notices"> & Partial<AnswerVersion>) {
-    return {
-      by: "model",
-      status: "running",
-      output: [],
-      references: [],
-      ...answer,
-    } satisfies NewAnswer;
   }
 
   /** From now on the chat tells when the answer waits for a person, and what it came to. */
@@ -184,7 +172,7 @@ export class Lifecycle {
           next(() => this.finish(answer));
         } else if (value !== following.waits) {
           following.waits = value;
-          next(() => this.#note(answer, { type: "answer_waits", value }));
+          next(() => this.#noteWaits(answer, value));
         }
       },
     };
@@ -223,7 +211,7 @@ export class Lifecycle {
   ): Promise<void> {
     const { chat_id, node_id, version_id, task_id } = answer;
     try {
-      const { after } = await this.#records.change(
+      await this.#records.change(
         chat_id,
         undefined,
         ({ chat }) => {
@@ -239,7 +227,7 @@ export class Lifecycle {
         },
         { deleted: true },
       );
-      this.#options.onFinished(after, answer);
+      this.#options.onFinished(chat_id);
     } catch (error) {
       const isGone = error instanceof ChatError && error.code === "unknown_chat";
       if (!isGone && !(error instanceof EndedAlready)) throw error;
@@ -250,12 +238,11 @@ export class Lifecycle {
     following?.end();
   }
 
-  async #note(
-    { chat_id, node_id, version_id }: RunningAnswer,
-    edit: { type: "answer_waits"; value: boolean },
-  ): Promise<void> {
+  async #noteWaits(answer: RunningAnswer, value: boolean): Promise<void> {
+    const { chat_id, node_id, version_id } = answer;
+    const edit = { type: "answer_waits", node_id, version_id, value } as const;
     try {
-      await this.#records.edit(chat_id, [{ ...edit, node_id, version_id }], { deleted: true });
+      await this.#records.edit(chat_id, [edit], { deleted: true });
     } catch (error) {
       if (!(error instanceof ChatError))
         this.#options.onFailure(`chat ${chat_id}: ${messageOf(error)}`, error);

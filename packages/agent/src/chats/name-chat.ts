@@ -9,9 +9,11 @@ import { askForTitle, cleanTitle, type FirstWords } from "./title.ts";
 const longestMs = 60_000;
 
 export interface Naming {
-  options: Pick<ChatsOptions, "defaults" | "model" | "price" | "modelFacts">;
+  options: Pick<
+    Required<ChatsOptions>,
+    "defaults" | "model" | "price" | "modelFacts" | "onFailure"
+  >;
   agents: ChatAgents;
-  onFailure: (message: string, cause: unknown) => void;
 }
 
 /**
@@ -20,10 +22,10 @@ export interface Naming {
  */
 export async function nameChat(
   { chat }: KeptChat,
-  { options, agents, onFailure }: Naming,
+  { options, agents }: Naming,
   signal: AbortSignal,
 ): Promise<Extract<ModelEdit, { type: "title_by_model" }> | undefined> {
-  const { defaults, model, price, modelFacts } = options;
+  const { defaults, model, price, modelFacts, onFailure } = options;
   if (!defaults.titles || chat.title_by !== "nobody") return undefined;
   const { words, answeredBy } = firstTurn(chat);
   if (answeredBy === undefined) return undefined;
@@ -40,7 +42,7 @@ export async function nameChat(
     const { title: told, usage } = await askForTitle(asked, name, words, within, vault);
     // Models make titles short, some of them in the middle of a placeholder, which nobody could read.
     const title = vault === undefined ? told : withoutHalfPlaceholder(told);
-    const used = usage === undefined ? {} : { usage: usageOf(usage, price?.(name)) };
+    const used = usage === undefined ? {} : { usage: usageOf(usage, price(name)) };
     return title === "" ? plain : { type: "title_by_model", title, ...used };
   } catch (error) {
     // It is named after its next answer.

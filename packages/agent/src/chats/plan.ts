@@ -35,8 +35,11 @@ export async function planOf(
     modelFacts,
     agentFacts,
     checkNames,
-    skills = [],
-  }: Pick<ChatsOptions, "defaults" | "modelFacts" | "agentFacts" | "checkNames" | "skills">,
+    skills,
+  }: Pick<
+    Required<ChatsOptions>,
+    "defaults" | "modelFacts" | "agentFacts" | "checkNames" | "skills"
+  >,
 ): Promise<Plan> {
   const { agent: agentName, model: modelName } = answering(
     choice,
@@ -98,9 +101,9 @@ function answering(
 async function unknownAgent(
   agent: string,
   choice: AnswerChoice,
-  checkNames: ChatsOptions["checkNames"],
+  checkNames: Required<ChatsOptions>["checkNames"],
 ): Promise<ChatError> {
-  const problem = (await checkNames?.({ agent })) ?? `agent: there is no agent "${agent}"`;
+  const problem = (await checkNames({ agent })) ?? `agent: there is no agent "${agent}"`;
   const told = problem.slice(problem.indexOf(": ") + 2);
   const help = choice.agent === undefined ? "; choose another in the settings of the chat" : "";
   return new ChatError("cannot_send", told + help, { param: "agent" });

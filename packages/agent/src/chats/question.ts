@@ -1,5 +1,5 @@
-import { chosenVersion } from "@deltawire/tasks/chats";
-import type { AnswerNode, AnswerVersion, Chat, UserNode } from "@deltawire/tasks/chats";
+import { chosenVersion, contextOf } from "@deltawire/tasks/chats";
+import type { AnswerVersion, Chat, UserNode } from "@deltawire/tasks/chats";
 import type { InputItem } from "@deltawire/wire";
 import { inputPart } from "../model/history.ts";
 import { maskOf } from "../privacy/mask-of.ts";
@@ -17,8 +17,8 @@ import { toldAnswer, toldMessage, withOwnCallIds, type Telling } from "./told-hi
 export interface Question {
   readonly chat: Chat;
   readonly message: UserNode;
-  /** An answer to go on from. */
-  readonly from?: { readonly node: AnswerNode; readonly versions: readonly AnswerVersion[] };
+  /** A version of an answer to go on from, and all that it is made of. */
+  readonly from?: { readonly version: string; readonly versions: readonly AnswerVersion[] };
 }
 
 /** Throws where this model cannot be asked this, before anything is written. */
@@ -46,7 +46,14 @@ export async function requestFor(
   const { agent, model, abilities, handler, toolGroups } = plan;
   const { defaults, store, now } = options;
   const timeZone = settings.time_zone ?? defaults.timeZone;
+  const turns = settings.turns ?? defaults.turns;
   const vault = await agents.vaultOf(chat_id, settings);
+  const told = [
+    ...contextOf(chat, { upTo: message.node_id, turns }).flatMap((entry) =>
+      entry.kind === "answer" ? entry.versions : [],
+    ),
+    ...(from?.versions ?? []),
+  ].map(({ version_id }) => version_id);
   const telling: Telling = {
     model,
     abilities,
@@ -54,11 +61,12 @@ export async function requestFor(
     vault,
     mask: maskOf(chat_id, agents.privacyOf(settings)),
     timeZone: (settings.exact_time ?? defaults.exactTime) ? timeZone : undefined,
-    turns: settings.turns ?? defaults.turns,
-    replays: await store.replays(chat_id),
+    turns,
+    // A long chat has more of them than a model is told, and models of media are told nothing of what was said before.
+    replays: abilities.type === "chat" ? await store.replays(chat_id, told) : {},
   };
-  const { told, notices } = await handler.ask(chat, message, chosenVersion(message), telling);
-  const asked = from === undefined ? told : await goingOn(told, message, from.versions, telling);
+  const { told: said, notices } = await handler.ask(chat, message, chosenVersion(message), telling);
+  const asked = from === undefined ? said : await goingOn(said, message, from.versions, telling);
   const prompt =
     abilities.type === "chat"
       ? systemPrompt({

@@ -117,7 +117,7 @@ export class Sending {
       return {
         chat,
         message: shown(message),
-        from: { node, versions: answerChain(node, node.version) },
+        from: { version: node.version, versions: answerChain(node, node.version) },
       };
     });
   }

@@ -23,8 +23,8 @@ interface Bucket {
  * thousands, so that each place of a text is looked up by its first characters, and then by the lengths that there are.
  */
 export class KnownValues {
-  /** Two first characters, folded into 16 bits. */
-  readonly #starts = new Uint8Array(0x1_00_00);
+  /** Two first characters, folded into 16 bits: one bit for each, since every masked chat has its own. */
+  readonly #starts = new Uint8Array(0x20_00);
   readonly #short = new Map<string, Bucket>();
   readonly #long = new Map<string, Bucket>();
 
@@ -39,7 +39,8 @@ export class KnownValues {
       bucket.lengths.push(value.length);
       bucket.lengths.sort((a, b) => b - a);
     }
-    this.#starts[folded(value.charCodeAt(0), value.charCodeAt(1))] = 1;
+    const start = folded(value.charCodeAt(0), value.charCodeAt(1));
+    this.#starts[start >> 3] = (this.#starts[start >> 3] ?? 0) | (1 << (start & 7));
   }
 
   find(text: string, out: Span[]): void {
@@ -47,7 +48,8 @@ export class KnownValues {
     let first = text.charCodeAt(0);
     for (let at = 0; at + 1 < text.length; at += 1) {
       const second = text.charCodeAt(at + 1);
-      if (this.#starts[folded(first, second)] === 1) {
+      const start = folded(first, second);
+      if (((this.#starts[start >> 3] ?? 0) >> (start & 7)) & 1) {
         const found =
           longestAt(text, at, this.#long.get(text.slice(at, at + longKey))) ??
           longestAt(text, at, this.#short.get(text.slice(at, at + shortKey)));

@@ -6,17 +6,9 @@ import { messageParts, type ForModel } from "../../src/chats/attachments.ts";
 import type { ModelAbilities } from "../../src/chats/model-abilities.ts";
 import { MemoryBlobs } from "../../src/log/blobs.ts";
 import { newVault } from "../privacy/private-texts.ts";
+import { able } from "./abilities.ts";
 import { smallPdf } from "./small-pdf.ts";
 
-const able: ModelAbilities = {
-  type: "chat",
-  images: true,
-  audio: true,
-  files: true,
-  tools: true,
-  efforts: [],
-  refuses: [],
-};
 const unable: ModelAbilities = { ...able, images: false, audio: false, files: false };
 const blobs = new MemoryBlobs();
 const world = (more: Partial<ForModel> = {}): ForModel => ({

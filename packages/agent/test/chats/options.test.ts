@@ -2,16 +2,9 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { ModelAbilities } from "../../src/chats/model-abilities.ts";
 import { checkOptions, fitOptions, mergeOptions } from "../../src/chats/options.ts";
+import { able as ableToAct } from "./abilities.ts";
 
-const able: ModelAbilities = {
-  type: "chat",
-  images: true,
-  audio: true,
-  files: true,
-  tools: true,
-  efforts: ["low", "medium", "high"],
-  refuses: [],
-};
+const able: ModelAbilities = { ...ableToAct, efforts: ["low", "medium", "high"] };
 
 describe("merged options", () => {
   test("are those of the last layer that says something, inside objects too", () => {

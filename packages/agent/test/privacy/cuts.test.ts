@@ -7,6 +7,7 @@ import { pdfTextOf } from "../../src/chats/pdf-text.ts";
 import { titleRequest } from "../../src/chats/title.ts";
 import { defineTool } from "../../src/define-tool.ts";
 import { MemoryBlobs } from "../../src/log/blobs.ts";
+import { able } from "../chats/abilities.ts";
 import { smallPdf } from "../chats/small-pdf.ts";
 import { ended, scriptedAgent, start, toldResults } from "../run-kit.ts";
 import { formsOf, newVault, privateText, values } from "./private-texts.ts";
@@ -179,15 +180,6 @@ describe("no piece of a value is told", () => {
     const urlOf = async (bytes: Buffer): Promise<string> =>
       blobPath + (await blobs.put(bytes, "application/octet-stream"));
     const [url, pdfUrl] = [await urlOf(Buffer.from(text)), await urlOf(pdf)];
-    const abilities = {
-      type: "chat",
-      images: true,
-      audio: true,
-      files: true,
-      tools: true,
-      efforts: [],
-      refuses: [],
-    } as const;
     const { parts } = await messageParts(
       {
         version_id: "v",
@@ -199,7 +191,7 @@ describe("no piece of a value is told", () => {
           { kind: "file", url: pdfUrl, filename: "a.pdf" },
         ],
       },
-      { abilities, blobs, vault },
+      { abilities: able, blobs, vault },
     );
     expect(parts).toHaveLength(3);
     for (const part of parts)

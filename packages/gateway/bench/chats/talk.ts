@@ -1,3 +1,5 @@
+import { chanceFrom } from "../../test/odd-requests.ts";
+
 /*
  * What people and models say in the store of the bench: the same for the same seed. Words come by Zipf's law, as in real
  * talk: the first few make up half of it, and there are always some that are said once.
@@ -10,15 +12,8 @@ export interface Dice {
   part(): number;
 }
 
-/** Mulberry32: 32 bits of state, and good enough for words. */
 export function diceOf(seed: number): Dice {
-  let state = seed >>> 0;
-  const part = (): number => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
+  const part = chanceFrom(seed);
   return { part, whole: (below) => Math.floor(part() * below) };
 }
 

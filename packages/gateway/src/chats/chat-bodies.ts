@@ -40,7 +40,7 @@ export function readEdits(body: unknown): EditsBody {
   };
 }
 
-const mostEdits = 1000;
+export const mostEdits = 1000;
 
 /** The body of `POST /api/chats/{chat}/send`. */
 export function readSend(body: unknown): SendRequest {

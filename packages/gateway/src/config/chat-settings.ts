@@ -7,13 +7,13 @@ export const chatSettings = [
     path: "chats.model",
     type: "string",
     otherwise: "the first of [models] that chats, else the demo's",
-    description: "The model of new chats, by a name that clients could use.",
+    description: "The model of chats that name none, by a name that clients could use.",
   },
   {
     path: "chats.agent",
     type: "string",
     otherwise: "none",
-    description: "The agent that answers in new chats, instead of a model.",
+    description: "The agent that answers in chats that name none, instead of a model.",
   },
   {
     path: "chats.instructions",
@@ -25,7 +25,8 @@ export const chatSettings = [
     path: "chats.tool_groups",
     type: "list of strings",
     default: [],
-    description: "The tools of new chats: files, shell, web, time, agents, and names of [mcp].",
+    description:
+      "The tools of chats that name none: files, shell, web, time, agents, and names of [mcp].",
   },
   {
     path: "chats.turns",

@@ -12,7 +12,7 @@ type KnownToChats = Omit<NamedModels, "insteadOf"> & KnownGroups;
 /** Those that a gateway with the demo has where the file names none. */
 export const demoAgentNames: readonly string[] = ["demo-agent", "forecaster"];
 
-/** `[chats]`: what new chats have. */
+/** `[chats]`: what chats have that say nothing else. */
 export function readChats(table: unknown, known: KnownToChats, reading: Reading): ChatsConfig {
   const { problems } = reading;
   const given = decodeSection("chats", table, ["chats"], reading);

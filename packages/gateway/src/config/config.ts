@@ -210,7 +210,7 @@ export type McpTransport =
       readonly headers: Readonly<Record<string, string>>;
     };
 
-/** What new chats have. */
+/** What chats have that say nothing else. */
 export interface ChatsConfig {
   /** One of the two at most. */
   readonly model: string | undefined;

@@ -1,3 +1,4 @@
+import { mostEdits } from "../chats/chat-bodies.ts";
 import { integer, listOf, part, ref, text, words, yesOrNo, type Schema } from "./openapi-parts.ts";
 
 /* What the OpenAPI document says of chats. */
@@ -209,7 +210,8 @@ export const chatSchemas: Record<string, Schema> = {
     has_more: yesOrNo,
     next_before: textOrNull,
   }),
-  FoundChats: shape({
+  // Closed, so that an empty page of the list is not this as well.
+  FoundChats: closed({
     data: listOf(
       shape({
         chat: ref("ChatSummary"),
@@ -236,7 +238,10 @@ export const chatSchemas: Record<string, Schema> = {
       part("delete_version", { node_id: text, version_id: text }),
     ],
   },
-  ChatEdits: closed({ revision, edits: { ...listOf(ref("ChatEdit")), minItems: 1 } }),
+  ChatEdits: closed({
+    revision,
+    edits: { ...listOf(ref("ChatEdit")), minItems: 1, maxItems: mostEdits },
+  }),
   SendMessage: closed(
     {
       ...message,

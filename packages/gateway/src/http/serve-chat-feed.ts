@@ -14,10 +14,6 @@ export class ChatStreams {
     this.#connections = new OpenConnections(beatMs);
   }
 
-  get count(): number {
-    return this.#connections.count;
-  }
-
   /** Resolves when the stream has ended, whoever ended it. */
   async serve(call: Call): Promise<void> {
     const { heartbeatMs } = this.#connections;

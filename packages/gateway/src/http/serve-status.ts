@@ -45,7 +45,7 @@ export function serveUpstreams({ response }: Call, server: StatusServer): void {
     profile: config.profile.name,
     has_key: config.apiKey !== undefined,
     circuit: circuit.state,
-    models: modelsOf(config, discovered).map(({ id }) => id),
+    models: [...modelsOf(config, discovered).keys()],
   }));
   sendJson(response, 200, { upstreams });
 }

@@ -20,7 +20,7 @@ export function abilitiesOf(
   const [target] = resolved.ok ? resolved.targets : [];
   const id = target === undefined ? name : `${target.upstream}/${target.model}`;
   const upstream = target && config.upstreams.get(target.upstream);
-  const told = upstream && modelsOf(upstream, discovered).find((one) => one.id === target.model);
+  const told = upstream && modelsOf(upstream, discovered).get(target.model);
   const type = alias?.type ?? knownType(id);
   const chats = type === "chat";
   const takes = new Set<TakenKind>(alias?.takes ?? knownTakes(id, type));

@@ -77,7 +77,7 @@ function offersOf(
   const known = new Map<string, ReadonlyMap<string, DiscoveredModel>>();
   const counts = new Map<string, number>();
   for (const upstream of config.upstreams.values()) {
-    const models = new Map(modelsOf(upstream, discovered).map((model) => [model.id, model]));
+    const models = modelsOf(upstream, discovered);
     known.set(upstream.name, models);
     for (const id of models.keys()) counts.set(id, (counts.get(id) ?? 0) + 1);
   }

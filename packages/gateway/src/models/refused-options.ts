@@ -16,7 +16,7 @@ export function refusedOptions(
 ): string[] {
   if (speaks === "chat") {
     const flags = learned?.profileFor(upstream, model, profile) ?? profile;
-    return Object.keys(options).filter((name) => !isPassedOn(name, flags));
+    return Object.keys(options).filter((name) => !isPassedOn(chatNameOf(name, flags), flags));
   }
   const { droppedParameters = [], extraBody = {} } = learned?.responsesFor(upstream, model) ?? {};
   const refused = new Set([...droppedParameters, ...Object.keys(extraBody)]);
@@ -24,6 +24,11 @@ export function refusedOptions(
     const [name = ""] = path.split(".");
     return refused.has(path) || refused.has(name);
   });
+}
+
+/** Whether an upstream has a word for the key of its prompt cache, so that it need not be said to one that has none. */
+export function takesCacheKey({ speaks, profile }: UpstreamConfig): boolean {
+  return speaks === "responses" || isPassedOn("prompt_cache_key", profile);
 }
 
 /** What people set, and what Chat calls it; null: it has no word for it. */
@@ -54,11 +59,14 @@ const options: Readonly<Record<string, string | null>> = {
   user: "user",
 };
 
+function chatNameOf(option: string, { maxTokensParameter }: Profile): string | null {
+  return option === "max_output_tokens" ? maxTokensParameter : (options[option] ?? null);
+}
+
 function isPassedOn(
-  option: string,
-  { parameters, droppedParameters, extraBody, maxTokensParameter }: Profile,
+  inChat: string | null,
+  { parameters, droppedParameters, extraBody }: Profile,
 ): boolean {
-  const inChat = option === "max_output_tokens" ? maxTokensParameter : (options[option] ?? null);
   if (inChat === null || droppedParameters.includes(inChat)) return false;
   // What is sent with every request is sent over what anybody asks for.
   return !Object.hasOwn(extraBody, inChat) && (parameters === "all" || parameters.includes(inChat));

@@ -24,10 +24,7 @@ const longestShown = 100;
  * the order of the configuration; with a single upstream, any name at all.
  */
 export function resolveModel(name: string, config: Config, discovered: Discovered): Resolved {
-  const knows: Knows = (upstream, model) =>
-    upstream.models === undefined
-      ? (discovered.get(upstream.name) ?? []).some(({ id }) => id === model)
-      : upstream.models.includes(model);
+  const knows: Knows = (upstream, model) => modelsOf(upstream, discovered).has(model);
   const targets = targetsOf(name, config, knows);
   return targets === undefined
     ? { ok: false, message: notFound(name, config, discovered) }
@@ -61,15 +58,26 @@ export function targetsOf(
   return [{ upstream: only.name, model: name }];
 }
 
-/** The models of an upstream as far as they are known: those of its configuration, or those that it listed. */
+/** The models of an upstream by id, as far as they are known: those of its configuration, or those that it listed. */
 export function modelsOf(
   upstream: UpstreamConfig,
   discovered: Discovered,
-): readonly DiscoveredModel[] {
-  return upstream.models === undefined
-    ? (discovered.get(upstream.name) ?? [])
-    : upstream.models.map((id) => ({ id }));
+): ReadonlyMap<string, DiscoveredModel> {
+  const list = upstream.models ?? discovered.get(upstream.name) ?? none;
+  const before = byId.get(list);
+  if (before !== undefined) return before;
+  const models = list.map((one) => (typeof one === "string" ? { id: one } : one));
+  const made = new Map(models.map((model) => [model.id, model]));
+  byId.set(list, made);
+  return made;
 }
+
+/** By the list that they are of, which stays the same until there is another: it is looked into for every name. */
+const byId = new WeakMap<
+  readonly (string | DiscoveredModel)[],
+  ReadonlyMap<string, DiscoveredModel>
+>();
+const none: readonly DiscoveredModel[] = [];
 
 function notFound(name: string, config: Config, discovered: Discovered): string {
   const provider = providerOf(name);
@@ -91,7 +99,7 @@ function notFound(name: string, config: Config, discovered: Discovered): string 
 function candidates(config: Config, discovered: Discovered): readonly string[] {
   const names = [...config.models.keys(), ...config.agents.keys()];
   for (const upstream of config.upstreams.values())
-    for (const { id } of modelsOf(upstream, discovered)) {
+    for (const id of modelsOf(upstream, discovered).keys()) {
       if (names.length >= mostCandidates) return names;
       names.push(id, `${upstream.name}/${id}`);
     }

@@ -8,6 +8,7 @@ import type { ClientRequest } from "../relay/plan.ts";
 import type { Receiver } from "../relay/receiver.ts";
 import type { ExchangeRecord, Relay } from "../relay/relay.ts";
 import { isPassing } from "../relay/retry.ts";
+import { takesCacheKey } from "../models/refused-options.ts";
 import { EventQueue } from "./event-queue.ts";
 
 type TargetsOf = (model: string) => Promise<readonly ModelTarget[]>;
@@ -67,15 +68,15 @@ class RelayedEvents implements Receiver {
     const record: ExchangeRecord = { attempts: 0, lessons: [], repairs: new Map() };
     let failure: unknown;
     try {
+      const targets = await targetsOf(request.model ?? "");
+      if (signal.aborted) return;
       const client: ClientRequest = {
         wire: "responses",
-        request: { ...request, stream: true, store: false },
+        request: { ...heardBy(targets, request, relay), stream: true, store: false },
         codex: false,
         reasoning: "summary",
         keepsReasoning: true,
       };
-      const targets = await targetsOf(request.model ?? "");
-      if (signal.aborted) return;
       const ran = await relay.run({ client, targets, receiver: this, signal, record });
       if (ran === "left" && !signal.aborted)
         throw new Problem("upstream_error", "the reply was left unread for too long");
@@ -132,6 +133,18 @@ class RelayedEvents implements Receiver {
     if (error !== undefined) this.#queue.push([failed(error)]);
     this.#queue.end();
   }
+}
+
+/** Nobody has asked for the key of the cache but us: that a server has no word for it is no repair to be told of. */
+function heardBy(
+  targets: readonly ModelTarget[],
+  request: ResponsesRequest,
+  { upstreams }: Relay,
+): ResponsesRequest {
+  const configs = targets.flatMap(({ upstream }) => upstreams.get(upstream)?.config ?? []);
+  if (configs.some(takesCacheKey)) return request;
+  const { prompt_cache_key: _unheard, ...rest } = request;
+  return rest;
 }
 
 function isLast(event: JsonObject | undefined): boolean {

@@ -2,20 +2,10 @@ import { setTimeout } from "node:timers/promises";
 import { ChatError } from "@deltawire/agent";
 import { chatFaults } from "@deltawire/tasks/chats";
 import { expect, test } from "vitest";
+import { chanceFrom } from "../odd-requests.ts";
 import { chatOf, newChat } from "./chat-steps.ts";
 import { chatWorld, type World } from "./chat-world.ts";
 import { office } from "./office.ts";
-
-/** The same numbers for the same seed (mulberry32). */
-function numbersFrom(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
-  };
-}
 
 type Work = (world: World, chat: string, node_id: string) => Promise<unknown>;
 
@@ -53,7 +43,8 @@ const expected = new Set([
 test.each([1, 2, 3, 4, 5, 6])(
   "whatever people do at the same time, the chat is sound and nothing runs unseen (%i)",
   async (seed) => {
-    const next = numbersFrom(seed);
+    const chance = chanceFrom(seed);
+    const next = (below: number): number => Math.floor(chance() * below);
     const world = await chatWorld({
       groups: [office().group],
       script: (request) =>

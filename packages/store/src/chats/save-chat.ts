@@ -1,5 +1,5 @@
 import { blobsIn } from "@deltawire/tasks";
-import { isRunning, runningVersions, summaryOf } from "@deltawire/tasks/chats";
+import { isRunning, nodeOf, runningVersions, summaryOf } from "@deltawire/tasks/chats";
 import type {
   Chat,
   ChatNode,
@@ -76,9 +76,9 @@ export function saveChat(
   const writing = new ChatWriting(db, row, stamp);
   writing.updateHeader(before.chat, after);
   for (const [nodeId, node] of Object.entries(before.chat.nodes))
-    if (!Object.hasOwn(after.nodes, nodeId)) writing.deleteNode(node);
+    if (nodeOf(after, nodeId) === undefined) writing.deleteNode(node);
   for (const [nodeId, node] of Object.entries(after.nodes)) {
-    const was = Object.hasOwn(before.chat.nodes, nodeId) ? before.chat.nodes[nodeId] : undefined;
+    const was = nodeOf(before.chat, nodeId);
     if (was !== node) writing.writeNode(was, node);
   }
   writing.keep(more);
@@ -169,7 +169,7 @@ class ChatWriting {
     }
     for (const removal of removals) insertRemoval(this.#db, number, removal, this.#json(removal));
     for (const [versionId, items] of Object.entries(replays)) {
-      const { before } = upsertReplay(this.#db, number, versionId, this.#json(items));
+      const before = upsertReplay(this.#db, number, versionId, this.#json(items));
       for (const hash of blobsIn(before ?? "")) this.#blobsBefore.add(hash);
     }
   }

@@ -67,8 +67,11 @@ export const chatBelongingScenarios: Scenarios = {
     const conflict = await store.saveChat({ ...kept, stamp: 99 }, after, { replays });
     assert.equal(conflict, "conflict");
     assert.deepEqual(await store.replays(chat.chat_id), { v1: [{ type: "reasoning" }, 1] });
+    assert.deepEqual(await store.replays(chat.chat_id, ["v0"]), {});
     await store.saveChat(kept, after, { replays });
-    assert.deepEqual(await (await reopen()).replays(chat.chat_id), replays);
+    const again = await reopen();
+    assert.deepEqual(await again.replays(chat.chat_id), replays);
+    assert.deepEqual(await again.replays(chat.chat_id, ["v2"]), { v2: replays.v2 });
   },
 
   "a private value keeps its placeholder": async (store, reopen) => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { applyEdit, newChat } from "@deltawire/tasks/chats";
+import { applyEdit, lastOnPath, newChat } from "@deltawire/tasks/chats";
 import type {
   Chat,
   ChatEdit,
@@ -95,9 +95,7 @@ export function answer(text: string, more: Partial<NewAnswer> = {}): NewAnswer {
 }
 
 export function lastNode(chat: Chat): string | null {
-  let last: string | null = null;
-  for (let next = chat.chosen[""]; next !== undefined; next = chat.chosen[next]) last = next;
-  return last;
+  return lastOnPath(chat)?.node_id ?? null;
 }
 
 /** Titles of what a query finds. */

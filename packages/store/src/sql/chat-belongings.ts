@@ -5,12 +5,13 @@ import type { Connection } from "./connection.ts";
 
 /* What is kept beside a chat. */
 
+/** Answers with what was kept before. */
 export function upsertReplay(
   db: Connection,
   chat: number,
   versionId: string,
   json: string,
-): { before: string | undefined } {
+): string | undefined {
   const before = db.get<{ json: string }>(
     "SELECT json FROM chat_replays WHERE chat = ? AND version_id = ?",
     chat,
@@ -23,16 +24,22 @@ export function upsertReplay(
     versionId,
     json,
   );
-  return { before };
+  return before;
 }
 
 const ofChat = "chat = (SELECT number FROM chats WHERE chat_id = ?)";
 
-export function replaysOf(db: Connection, chatId: string): Record<string, JsonValue[]> {
-  const rows = db.all<{ version_id: string; json: string }>(
-    `SELECT version_id, json FROM chat_replays WHERE ${ofChat} ORDER BY number`,
-    chatId,
-  );
+export function replaysOf(
+  db: Connection,
+  chatId: string,
+  versionIds?: readonly string[],
+): Record<string, JsonValue[]> {
+  const select = `SELECT version_id, json FROM chat_replays WHERE ${ofChat}`;
+  type Row = { version_id: string; json: string };
+  const rows =
+    versionIds === undefined
+      ? db.all<Row>(`${select} ORDER BY number`, chatId)
+      : versionIds.flatMap((id) => db.all<Row>(`${select} AND version_id = ?`, chatId, id));
   return Object.fromEntries(
     rows.map(({ version_id, json }) => [version_id, JSON.parse(json) as JsonValue[]]),
   );

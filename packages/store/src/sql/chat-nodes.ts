@@ -1,4 +1,11 @@
-import type { Chat, ChatNode, ChatSince, ChatSummary } from "@deltawire/tasks/chats";
+import type {
+  Chat,
+  ChatNode,
+  ChatSince,
+  ChatSummary,
+  KeptChat,
+  RunningAnswer,
+} from "@deltawire/tasks/chats";
 import type { Connection } from "./connection.ts";
 
 /** How many rows of a kind one chat can have. */
@@ -12,10 +19,7 @@ export function headerPlace(chat: number): number {
 }
 
 /** A chat with its stamp; in one query, so that both belong together for one who reads beside the writer. */
-export function chatOf(
-  db: Connection,
-  chatId: string,
-): { chat: Chat; stamp: number; deleted_at: string | null } | undefined {
+export function chatOf(db: Connection, chatId: string): KeptChat | undefined {
   const rows = db.all<{ stamp: number; deleted_at: string | null; node_id: string; json: string }>(
     `SELECT chats.stamp, deleted_at, node_id, json FROM chats JOIN chat_nodes ON ${ofChat}
       WHERE chat_id = ? ORDER BY place`,
@@ -23,8 +27,9 @@ export function chatOf(
   );
   const [header, ...nodes] = rows;
   if (header === undefined) return undefined;
+  const { stamp, deleted_at } = header;
   const chat = { ...(JSON.parse(header.json) as ChatHeader), nodes: nodesFrom(nodes) };
-  return { chat, stamp: header.stamp, deleted_at: header.deleted_at };
+  return { chat, stamp, ...(deleted_at === null ? {} : { deleted_at }) };
 }
 
 /** The rows of a chat lie side by side. */
@@ -141,11 +146,9 @@ export function setRunning(
     );
 }
 
-export function runningAnswers(
-  db: Connection,
-): { chat_id: string; node_id: string; version_id: string; task_id: string }[] {
+export function runningAnswers(db: Connection): RunningAnswer[] {
   return db
-    .all<{ chat_id: string; node_id: string; version_id: string; task_id: string }>(
+    .all<RunningAnswer>(
       `SELECT chat_id, node_id, version_id, task_id FROM running_answers
         JOIN chats ON chats.number = running_answers.chat ORDER BY chat, node_id, version_id`,
     )

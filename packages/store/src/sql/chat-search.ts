@@ -3,7 +3,7 @@ import { chatSpan } from "./chat-nodes.ts";
 import type { Connection } from "./connection.ts";
 
 /*
- * The index of words. The rows of a chat lie side by side in it too, so that a chat is asked in 24 to 110 µs whether it has
+ * The index of words. The rows of a chat lie side by side in it too, so that it costs little to ask a chat whether it has
  * something, however many others have it. Two things make it so. The order is ascending: for a descending one FTS5 reads
  * all that a term has up to the place. And bounds are cast, for Node hands numbers over as REAL, of which FTS5 makes no use.
  */

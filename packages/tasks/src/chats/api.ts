@@ -11,6 +11,7 @@ import type {
 } from "./chat-store.ts";
 import type { NewMessage, PersonEdit } from "./edit.ts";
 import type { ChatPatch } from "./in-out/patch.ts";
+import type { NewChat } from "./new-chat.ts";
 import type { Chat, ChatSettings, ModelOptions, ModelType } from "./shapes.ts";
 
 /* The bodies of `/api/chats…`, for those who serve them and those who call them. */
@@ -39,11 +40,7 @@ export interface ChatSearchReply {
 }
 
 /** `POST /api/chats` */
-export interface NewChatBody {
-  readonly title?: string;
-  readonly settings?: ChatSettings;
-  readonly tags?: readonly string[];
-}
+export type NewChatBody = NewChat;
 
 /** Who answers this once, and how, over what the chat says. */
 export interface AnswerChoiceBody {

@@ -153,7 +153,8 @@ export interface ChatStore {
   removal(chatId: string, removalId: string): Promise<Removal | undefined>;
   /** The newest first. */
   removals(chatId: string): Promise<Removal[]>;
-  replays(chatId: string): Promise<Record<string, JsonValue[]>>;
+  /** Of all answers of a chat, or of these versions. */
+  replays(chatId: string, versionIds?: readonly string[]): Promise<Record<string, JsonValue[]>>;
   runningAnswers(): Promise<RunningAnswer[]>;
   placeholders(chatId: string): Promise<Placeholder[]>;
   /** Those whose value is known already keep their placeholder. */

@@ -1,4 +1,5 @@
 import {
+  at,
   isFlag,
   isName,
   isJsonObject,
@@ -21,7 +22,7 @@ export function checkPersonEdit(value: unknown, path = ""): string[] {
   if (!isPlainObject(value)) return problem(path, "must be an object");
   const { type } = value;
   if (typeof type !== "string" || !Object.hasOwn(personEdits, type))
-    return oneOf(...Object.keys(personEdits))(type, path === "" ? "type" : `${path}.type`);
+    return oneOf(...Object.keys(personEdits))(type, at(path, "type"));
   const fields = personEdits[type as PersonEdit["type"]];
   return shaped({ type: isText, ...fields }, Object.keys(fields))(value, path);
 }

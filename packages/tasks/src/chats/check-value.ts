@@ -61,6 +61,11 @@ export function numeric(what: string, fits: (value: number) => boolean): Check {
       : problem(path, `must be ${what}`);
 }
 
+export const isNatural = numeric(
+  "a whole number, 0 or more",
+  (value) => Number.isSafeInteger(value) && value >= 0,
+);
+
 /** Something that can be read, in at most so many characters. */
 export function words(most: number): Check {
   return (value, path) => {

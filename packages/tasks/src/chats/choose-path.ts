@@ -1,11 +1,10 @@
 import type { Edited } from "./edit.ts";
-import { pathTo } from "./path.ts";
+import { nodeOf, pathTo } from "./path.ts";
 import { unknownNode } from "./refusal.ts";
 import type { Chat } from "./shapes.ts";
 
 export function chooseBranch(chat: Chat, nodeId: string): Edited {
-  const path = pathTo(chat, nodeId);
-  if (path.length === 0) return unknownNode(nodeId);
+  if (nodeOf(chat, nodeId) === undefined) return unknownNode(nodeId);
   return { ok: true, chat: choosePathTo(chat, nodeId) };
 }
 

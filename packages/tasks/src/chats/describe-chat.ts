@@ -1,5 +1,5 @@
 import type { Usage } from "../items.ts";
-import { addUsage } from "../usage.ts";
+import { addUsage, noUsage } from "../usage.ts";
 import { checkTitle } from "./check-edit.ts";
 import type { Edited, PersonEdit } from "./edit.ts";
 import { badValue, refused } from "./refusal.ts";
@@ -23,7 +23,6 @@ export function titleByModel(chat: Chat, title: string, usage: Usage | undefined
     return refused("illegal_place", "the chat has a name already, which a model does not change");
   const named: Chat = { ...chat, title, title_by: "model" };
   if (usage === undefined) return { ok: true, chat: named };
-  const { extra_usage: before } = chat;
-  const extra_usage = before === undefined ? usage : addUsage(before, usage);
+  const extra_usage = addUsage(chat.extra_usage ?? noUsage, usage);
   return { ok: true, chat: { ...named, extra_usage } };
 }

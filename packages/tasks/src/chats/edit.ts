@@ -146,7 +146,14 @@ export type Edited =
       readonly version_id?: string;
       readonly removal?: Removal;
     }
-  | { readonly ok: false; readonly code: RefusalCode; readonly reason: string };
+  | Refusal;
+
+/** Why an edit is not made, in words for the one who asked for it. */
+export interface Refusal {
+  readonly ok: false;
+  readonly code: RefusalCode;
+  readonly reason: string;
+}
 
 export type RefusalCode =
   | "unknown_node"

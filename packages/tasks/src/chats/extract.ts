@@ -1,7 +1,7 @@
-import type { EditWorld } from "./edit.ts";
+import type { EditWorld, Refusal } from "./edit.ts";
 import { newChat } from "./new-chat.ts";
 import { nodeOf, subtreeOf } from "./path.ts";
-import { refused, unknownNode, type Refusal } from "./refusal.ts";
+import { refused, unknownNode } from "./refusal.ts";
 import { isRunning } from "./running.ts";
 import type { Chat } from "./shapes.ts";
 

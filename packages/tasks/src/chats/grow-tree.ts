@@ -1,12 +1,13 @@
 import { checkMessage } from "./check-edit.ts";
 import { choosePathTo } from "./choose-path.ts";
 import type { Edited, EditWorld, NewAnswer, NewMessage } from "./edit.ts";
+import { newAnswerNode, newSeparator, newUserNode } from "./new-node.ts";
 import { childrenOf, nextOnPath, nodeOf } from "./path.ts";
 import { badValue, refused, stillRunning, unknownNode } from "./refusal.ts";
 import { withChildren, withChosen, withNodes } from "./replace-in-tree.ts";
 import { isRunning } from "./running.ts";
-import type { AnswerNode, Chat, ChatNode, UserNode } from "./shapes.ts";
-import { newAnswerVersion, newUserVersion, wrongContinuation } from "./versions.ts";
+import type { Chat, ChatNode } from "./shapes.ts";
+import { wrongContinuation } from "./versions.ts";
 
 /** A branch under a parent, or a new root. */
 export function addMessage(
@@ -22,19 +23,12 @@ export function addMessage(
     if (above === undefined) return unknownNode(parent);
     if (isRunning(above)) return stillRunning();
   }
-  const base = newNode(parent, world);
-  const version = newUserVersion(message, world);
-  const node: UserNode = {
-    ...base,
-    kind: "user",
-    versions: [version],
-    version: version.version_id,
-  };
+  const node = newUserNode(parent, message, world);
   return {
     ok: true,
     chat: withBranch(chat, node),
     node_id: node.node_id,
-    version_id: version.version_id,
+    version_id: node.version,
   };
 }
 
@@ -42,7 +36,7 @@ export function addMessage(
 export function addAnswer(chat: Chat, parent: string, answer: NewAnswer, world: EditWorld): Edited {
   const refusal = notAnswerable(chat, parent) ?? wrongContinuation([], answer);
   if (refusal !== undefined) return refusal;
-  const node = answerNode(parent, answer, world);
+  const node = newAnswerNode(parent, answer, world);
   return {
     ok: true,
     chat: withBranch(chat, node),
@@ -65,7 +59,7 @@ export function insertAnswer(
       "illegal_place",
       "the message has an answer already: ask for another version of that one",
     );
-  const node = answerNode(after, answer, world);
+  const node = newAnswerNode(after, answer, world);
   return {
     ok: true,
     chat: withInserted(chat, node),
@@ -84,7 +78,7 @@ export function addSeparator(chat: Chat, after: string, world: EditWorld): Edite
       "illegal_place",
       "a separator cannot part a message from its answer: put it before the message or after the answer",
     );
-  const node: ChatNode = { ...newNode(after, world), kind: "separator" };
+  const node = newSeparator(after, world);
   return { ok: true, chat: withInserted(chat, node), node_id: node.node_id };
 }
 
@@ -101,23 +95,6 @@ function notAnswerable(chat: Chat, parent: string): Edited | undefined {
 
 function aKind({ kind }: ChatNode): string {
   return kind === "answer" ? "an answer itself" : "a separator";
-}
-
-function answerNode(parent: string, answer: NewAnswer, world: EditWorld): AnswerNode {
-  const base = newNode(parent, world);
-  const version = newAnswerVersion(answer, world);
-  return { ...base, kind: "answer", versions: [version], version: version.version_id };
-}
-
-function newNode<Parent extends string | null>(parent: Parent, world: EditWorld) {
-  return {
-    node_id: world.newId("node"),
-    parent,
-    children: [],
-    created_at: world.now(),
-    pinned: false,
-    hidden: false,
-  } as const;
 }
 
 function withBranch(chat: Chat, node: ChatNode): Chat {

@@ -31,6 +31,7 @@ export type {
   NewAnswer,
   NewMessage,
   PersonEdit,
+  Refusal,
   RefusalCode,
   Removal,
   RestoreEdit,
@@ -101,7 +102,6 @@ export {
   subtreeOf,
 } from "./path.ts";
 export { picturesIn } from "./pictures.ts";
-export type { Refusal } from "./refusal.ts";
 export { isRunning, runningAnswers, runningVersions } from "./running.ts";
 export { checkSettings, settingsAfter } from "./settings.ts";
 export { removalSummary, summaryOf } from "./summary.ts";

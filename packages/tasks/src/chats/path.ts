@@ -6,18 +6,19 @@ export function currentPath(chat: Chat): ChatNode[] {
   return pathUnder(chat, null);
 }
 
+/** From below a node on, as it is chosen. `null`: from the root on. */
+export function pathUnder(chat: Chat, parent: string | null): ChatNode[] {
+  const path: ChatNode[] = [];
+  let node = nextOnPath(chat, parent);
+  for (; node !== undefined; node = nextOnPath(chat, node.node_id)) path.push(node);
+  return path;
+}
+
 /** What is shown under a node: versions, and separators. `null`: all that is. */
 export function shownUnder(chat: Chat, parent: string | null): string[] {
   return pathUnder(chat, parent).map((node) =>
     node.kind === "separator" ? node.node_id : node.version,
   );
-}
-
-function pathUnder(chat: Chat, parent: string | null): ChatNode[] {
-  const path: ChatNode[] = [];
-  let node = nextOnPath(chat, parent);
-  for (; node !== undefined; node = nextOnPath(chat, node.node_id)) path.push(node);
-  return path;
 }
 
 export function lastOnPath(chat: Chat): ChatNode | undefined {

@@ -1,11 +1,4 @@
-import type { RefusalCode } from "./edit.ts";
-
-/** Why an edit is not made, in words for the one who asked for it. */
-export interface Refusal {
-  readonly ok: false;
-  readonly code: RefusalCode;
-  readonly reason: string;
-}
+import type { Refusal, RefusalCode } from "./edit.ts";
 
 export function refused(code: RefusalCode, reason: string): Refusal {
   return { ok: false, code, reason };

@@ -1,7 +1,7 @@
 import { unreachable } from "../error.ts";
-import type { Edited, Removal, RemovedNodes, RemovedVersion } from "./edit.ts";
+import type { Edited, Refusal, Removal, RemovedNodes, RemovedVersion } from "./edit.ts";
 import { childrenOf, chosenChild, nodeOf, shownUnder } from "./path.ts";
-import { refused, type Refusal } from "./refusal.ts";
+import { refused } from "./refusal.ts";
 import { withChildren, withChosen, withNodes } from "./replace-in-tree.ts";
 import type { Chat } from "./shapes.ts";
 import { withVersions } from "./versions.ts";

@@ -2,6 +2,7 @@ import {
   at,
   isFlag,
   isName,
+  isNatural,
   isJsonObject,
   isPlainObject,
   isText,
@@ -41,10 +42,6 @@ function isGiven(value: unknown): boolean {
 }
 
 const isCount = numeric("a whole number above 0", (value) => Number.isInteger(value) && value > 0);
-const isNatural = numeric(
-  "a whole number, 0 or more",
-  (value) => Number.isInteger(value) && value >= 0,
-);
 const isAmount = numeric("a number above 0", (value) => value > 0);
 
 const kinds: Readonly<Record<PrivacyKind, "value" | "pattern" | "neither">> = {

@@ -1,14 +1,7 @@
 import { checkMessage } from "./check-edit.ts";
-import type { Edited, EditWorld, NewAnswer, NewMessage, Removal } from "./edit.ts";
+import type { Edited, EditWorld, NewAnswer, NewMessage, Refusal, Removal } from "./edit.ts";
 import { nodeOf } from "./path.ts";
-import {
-  badValue,
-  refused,
-  stillRunning,
-  unknownNode,
-  unknownVersion,
-  type Refusal,
-} from "./refusal.ts";
+import { badValue, refused, stillRunning, unknownNode, unknownVersion } from "./refusal.ts";
 import { withNodes } from "./replace-in-tree.ts";
 import { isRunning } from "./running.ts";
 import type { AnswerNode, AnswerVersion, Chat, UserNode, UserVersion } from "./shapes.ts";

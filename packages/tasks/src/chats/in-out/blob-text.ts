@@ -35,9 +35,9 @@ export function toDataUrl({ media_type, base64 }: FileBlob): string {
 
 /** The blob at an address of ours, or in a `data:` url, fit to be written into a page or a request. */
 export function blobAt(url: string, blobs: BlobReader): FileBlob | undefined {
-  if (url.startsWith("data:")) return fromDataUrl(url);
   const hash = blobHash(url);
-  const blob = hash === undefined ? undefined : blobs(hash);
+  if (hash === undefined) return fromDataUrl(url);
+  const blob = blobs(hash);
   if (blob === undefined || !isBase64(blob.base64)) return undefined;
   return {
     media_type: mediaTypeOf(blob.media_type) ?? "application/octet-stream",

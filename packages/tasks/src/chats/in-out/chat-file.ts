@@ -3,6 +3,7 @@ import { itemStatuses, outcomes } from "../../item-status.ts";
 import { checkMessage, checkTags } from "../check-edit.ts";
 import {
   isFlag,
+  isNatural,
   isPlainObject,
   isText,
   listOf,
@@ -18,7 +19,6 @@ import {
   anything,
   atLeast,
   isAmount,
-  isCount,
   isId,
   isTime,
   recordOf,
@@ -41,24 +41,24 @@ function exactly(
 }
 
 const usage = exactly(
-  { input_tokens: isCount, output_tokens: isCount, total_tokens: isCount },
-  { cached_tokens: isCount, reasoning_tokens: isCount, cost: isAmount, estimated: isFlag },
+  { input_tokens: isNatural, output_tokens: isNatural, total_tokens: isNatural },
+  { cached_tokens: isNatural, reasoning_tokens: isNatural, cost: isAmount, estimated: isFlag },
 );
 
 const url = atLeast({ url: isText });
 const annotation = atLeast({
   type: isText,
-  reference_id: isCount,
-  start_index: isCount,
-  end_index: isCount,
+  reference_id: isNatural,
+  start_index: isNatural,
+  end_index: isNatural,
 });
 
 const blocks: Readonly<Record<string, Check>> = {
-  text: atLeast({ text: isText }, { id: isCount, annotations: listOf(annotation) }),
-  image: atLeast({ image_url: url }, { id: isCount }),
-  audio: atLeast({ audio_url: url }, { transcript: isText, id: isCount }),
-  file: atLeast({ file_url: url }, { filename: isText, media_type: isText, id: isCount }),
-  data: atLeast({ data: anything }, { id: isCount }),
+  text: atLeast({ text: isText }, { id: isNatural, annotations: listOf(annotation) }),
+  image: atLeast({ image_url: url }, { id: isNatural }),
+  audio: atLeast({ audio_url: url }, { transcript: isText, id: isNatural }),
+  file: atLeast({ file_url: url }, { filename: isText, media_type: isText, id: isNatural }),
+  data: atLeast({ data: anything }, { id: isNatural }),
 };
 
 const content = listOf(
@@ -93,8 +93,8 @@ const items: Readonly<Record<string, Check>> = {
 const blocksAndItems = listOf(tagged("type", { ...blocks, ...items }));
 
 const reference = atLeast(
-  { reference_id: isCount, item_id: isText, block_indexes: listOf(isCount) },
-  { source: atLeast({ task_id: isText, reference_id: isCount }), title: isText, url: isText },
+  { reference_id: isNatural, item_id: isText, block_indexes: listOf(isNatural) },
+  { source: atLeast({ task_id: isText, reference_id: isNatural }), title: isText, url: isText },
 );
 
 const input = exactly(
@@ -102,14 +102,14 @@ const input = exactly(
     item: atLeast({ type: oneOf("message"), id: isText, role: oneOf("user"), content }),
     delivery: oneOf("steer", "queue"),
   },
-  { taken_at: isCount },
+  { taken_at: isNatural },
 );
 
 const chain = exactly(
   {
     calls: listOf(
       exactly(
-        { call_id: isText, round: isCount, name: isText, arguments: isText, outcome: isText },
+        { call_id: isText, round: isNatural, name: isText, arguments: isText, outcome: isText },
         {
           task_id: isText,
           result: isText,
@@ -121,15 +121,15 @@ const chain = exactly(
       ),
     ),
     stats: exactly({
-      rounds: isCount,
-      calls: isCount,
-      outcomes: recordOf(isId, isCount),
+      rounds: isNatural,
+      calls: isNatural,
+      outcomes: recordOf(isId, isNatural),
       model_ms: isAmount,
       tool_ms: isAmount,
       waited_ms: isAmount,
     }),
   },
-  { warnings: listOf(exactly({ code: isText, message: isText, count: isCount })) },
+  { warnings: listOf(exactly({ code: isText, message: isText, count: isNatural })) },
 );
 
 const ofVersion = { version_id: isId, created_at: isTime };
@@ -191,7 +191,7 @@ const chat = exactly(
     title_by: oneOf("nobody", "model", "user"),
     created_at: isTime,
     updated_at: isTime,
-    revision: isCount,
+    revision: isNatural,
     settings: checkSettings,
     tags: checkTags,
     pinned: isFlag,
@@ -208,7 +208,7 @@ const variable = exactly({
   call_id: isText,
   of: isText,
   tool: isText,
-  length: isCount,
+  length: isNatural,
   url: isText,
   created_at: isTime,
 });

@@ -22,10 +22,6 @@ export function textUpTo(most: number): Check {
 }
 
 export const isAmount = numeric("a number, 0 or more", (value) => value >= 0);
-export const isCount = numeric(
-  "a whole number, 0 or more",
-  (value) => Number.isSafeInteger(value) && value >= 0,
-);
 
 /** Also a key of a record, so nothing that every object has. */
 export const isId: Check = (value, path) =>

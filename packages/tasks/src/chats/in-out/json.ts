@@ -4,6 +4,7 @@ import type { OutputItem } from "../../items.ts";
 import { wellFormedJson } from "../../well-formed.ts";
 import type { ChatVariable } from "../chat-store.ts";
 import { isPlainObject, problem } from "../check-value.ts";
+import { isRunning } from "../running.ts";
 import type { AnswerVersion, Chat, ChatNode } from "../shapes.ts";
 import { chatFaults } from "../validate-chat.ts";
 import { isBase64, mediaTypeOf } from "./blob-text.ts";
@@ -139,7 +140,7 @@ function checkBlob(hash: string, { media_type, base64 }: FileBlob, world: Import
 function stopped(nodes: Chat["nodes"]): Record<string, ChatNode> {
   return Object.fromEntries(
     Object.entries(nodes).map(([id, node]) =>
-      node.kind === "answer" && node.versions.some(({ status }) => status === "running")
+      node.kind === "answer" && isRunning(node)
         ? [id, { ...node, versions: node.versions.map(stoppedVersion) }]
         : [id, node],
     ),

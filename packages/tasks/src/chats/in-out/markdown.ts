@@ -1,7 +1,15 @@
 import { blobPath } from "../../blobs.ts";
 import { unreachable } from "../../error.ts";
 import type { Block, OutputItem } from "../../items.ts";
-import { answerChain, chosenVersion, currentPath } from "../path.ts";
+import {
+  answerChain,
+  childrenOf,
+  chosenChild,
+  chosenVersion,
+  currentPath,
+  nodeOf,
+  pathUnder,
+} from "../path.ts";
 import type {
   AnswerNode,
   AnswerVersion,
@@ -34,29 +42,17 @@ export function chatToMarkdown(chat: Chat, options: { all?: boolean } = {}): str
 
 /** Those that leave the current path, and those that leave these, each to its end. */
 function* otherBranches(chat: Chat): Generator<ChatNode[]> {
-  const open: (readonly [parent: string, children: readonly string[]])[] = [
-    ["", chat.roots],
-    ...currentPath(chat).map((node) => [node.node_id, node.children] as const),
-  ];
-  for (let next = open.shift(); next !== undefined; next = open.shift()) {
-    const [parent, children] = next;
-    for (const child of children) {
-      if (child === chat.chosen[parent]) continue;
-      const branch = branchFrom(chat, child);
-      open.push(...branch.map((node) => [node.node_id, node.children] as const));
+  const open = [null, ...currentPath(chat).map(({ node_id }) => node_id)];
+  for (let parent = open.shift(); parent !== undefined; parent = open.shift()) {
+    const chosen = chosenChild(chat, parent);
+    for (const child of childrenOf(chat, parent)) {
+      const first = child === chosen ? undefined : nodeOf(chat, child);
+      if (first === undefined) continue;
+      const branch = [first, ...pathUnder(chat, child)];
+      open.push(...branch.map(({ node_id }) => node_id));
       yield branch;
     }
   }
-}
-
-function branchFrom(chat: Chat, first: string): ChatNode[] {
-  const branch: ChatNode[] = [];
-  for (let id: string | undefined = first; id !== undefined; id = chat.chosen[id]) {
-    const node: ChatNode | undefined = chat.nodes[id];
-    if (node === undefined) break;
-    branch.push(node);
-  }
-  return branch;
 }
 
 class MarkdownWriter {

@@ -2,12 +2,14 @@ import type { JsonValue } from "../../json.ts";
 import type { OutputItem } from "../../items.ts";
 import { checkTitle } from "../check-edit.ts";
 import { isPlainObject, problem } from "../check-value.ts";
+import type { EditWorld, NewAnswer, NewMessage } from "../edit.ts";
 import { newChat } from "../new-chat.ts";
-import type { AnswerVersion, Chat, ChatNode } from "../shapes.ts";
+import { newAnswerNode, newUserNode } from "../new-node.ts";
+import type { Chat, ChatNode, UserNode } from "../shapes.ts";
 import { checkJson, first } from "./check-json.ts";
 import type { FileBlob, Imported, ImportWorld } from "./imported.ts";
 import { noResult } from "./openai-messages.ts";
-import { PartReader, type Words } from "./openai-parts.ts";
+import { PartReader } from "./openai-parts.ts";
 
 /**
  * A list of Chat Completions messages, or `{ messages, title? }`, as one chat. What systems and developers say becomes its
@@ -53,10 +55,10 @@ interface OpenAnswer {
 
 class MessageReader {
   readonly replays: Record<string, JsonValue[]> = {};
-  readonly #world: ImportWorld;
+  /** In which no time passes. */
+  readonly #world: EditWorld;
   readonly #parts: PartReader;
   readonly #problems: string[];
-  readonly #now: string;
   readonly #instructions: string[] = [];
   readonly #nodes: ChatNode[] = [];
   readonly #callIds = new Set<string>();
@@ -64,9 +66,9 @@ class MessageReader {
 
   /** Adds what is wrong to `problems`. */
   constructor(world: ImportWorld, problems: string[]) {
-    this.#world = world;
+    const now = world.now();
+    this.#world = { newId: (prefix) => world.newId(prefix), now: () => now };
     this.#problems = problems;
-    this.#now = world.now();
     this.#parts = new PartReader(world, problems);
   }
 
@@ -116,21 +118,11 @@ class MessageReader {
     };
   }
 
-  #user(words: Words): void {
-    const version_id = this.#world.newId("version");
-    const version = { version_id, created_at: this.#now, ...words };
-    this.#nodes.push({ ...this.#place(), kind: "user", versions: [version], version: version_id });
-  }
-
-  #place() {
-    return {
-      node_id: this.#world.newId("node"),
-      parent: this.#nodes.at(-1)?.node_id ?? null,
-      children: [],
-      created_at: this.#now,
-      pinned: false,
-      hidden: false,
-    };
+  #user(message: NewMessage): UserNode {
+    const parent = this.#nodes.at(-1)?.node_id ?? null;
+    const node = newUserNode(parent, message, this.#world);
+    this.#nodes.push(node);
+    return node;
   }
 
   #assistant(message: Record<string, unknown>, path: string): void {
@@ -238,11 +230,9 @@ class MessageReader {
     if (answer === undefined) return;
     this.#answer = undefined;
     this.#giveUp(answer);
-    if (this.#nodes.at(-1)?.kind !== "user")
-      this.#user({ text: "", attachments: [], contexts: [] });
-    const version: AnswerVersion = {
-      version_id: this.#world.newId("version"),
-      created_at: this.#now,
+    const last = this.#nodes.at(-1);
+    const message = last?.kind === "user" ? last : this.#user({ text: "" });
+    const given: NewAnswer = {
       by: "user",
       status: "completed",
       model_type: "chat",
@@ -250,13 +240,9 @@ class MessageReader {
       references: [],
       notices: [],
     };
-    this.replays[version.version_id] = answer.replay;
-    this.#nodes.push({
-      ...this.#place(),
-      kind: "answer",
-      versions: [version],
-      version: version.version_id,
-    });
+    const node = newAnswerNode(message.node_id, given, this.#world);
+    this.#nodes.push(node);
+    this.replays[node.version] = answer.replay;
   }
 
   #wrong(path: string, what: string): void {

@@ -46,7 +46,7 @@ function tagsOf(html: string): Tag[] {
 }
 
 const known = new Set(
-  "!doctype html html head meta title style body header main section h1 h2 h3 h4 h5 h6 small div p pre code details summary ul ol li blockquote hr a sup strong em del br table thead tbody tr th td img audio"
+  "html head meta title style body header main section h1 h2 h3 h4 h5 h6 small div p pre code details summary ul ol li blockquote hr a sup strong em del br table thead tbody tr th td img audio"
     .split(" ")
     .concat("!doctype html"),
 );

@@ -1,0 +1,12 @@
+import type { ModelAbilities } from "../../src/chats/model-abilities.ts";
+
+/** Of a model that can do everything but reason. */
+export const able: ModelAbilities = {
+  type: "chat",
+  images: true,
+  audio: true,
+  files: true,
+  tools: true,
+  efforts: [],
+  refuses: [],
+};

@@ -1,0 +1,220 @@
+import type { RoundNotes } from "@deltawire/agent";
+import type { JsonObject, ResponsesRequest } from "@deltawire/wire";
+import type { ModelTarget } from "../config/config.ts";
+import { problemReply } from "../http/problem.ts";
+import {
+  ask,
+  type FailedForward,
+  type ForwardOutcome,
+  type ReplyTaker,
+} from "../passthrough/ask.ts";
+import { problemFrom, tryTargets } from "../passthrough/try-targets.ts";
+import type { ExchangeRecord } from "../relay/relay.ts";
+import type { Upstream } from "../relay/upstream.ts";
+import type { EventQueue } from "../tasks/event-queue.ts";
+import { failed, modelError, notesOf } from "../tasks/relay-model.ts";
+import { unreachable } from "../unreachable.ts";
+import {
+  callFor,
+  previewsOf,
+  wantedOf,
+  type EndpointCall,
+  type MediaType,
+  type Wanted,
+} from "./endpoint-call.ts";
+import { keepManner, mannerOf, refusedOwn } from "./manners.ts";
+import type { MediaModelOptions } from "./media-model.ts";
+import { tooLarge, type MediaReply, type ReplyHead } from "./media-reply.ts";
+import { PictureReply } from "./picture-reply.ts";
+import { progressEvent } from "./reply-events.ts";
+import { SpeechReply } from "./speech-reply.ts";
+import { TranscriptReply } from "./transcript-reply.ts";
+import { noUsage } from "./usage.ts";
+
+/** Of one reply, previews included. */
+const mostBytes = 100 * 1024 * 1024;
+const usualProgressMs = 3000;
+
+const wantedWords: Record<MediaType, string> = {
+  "image-gen": "a picture",
+  "image-edit": "an edited picture",
+  "audio-stt": "a transcript",
+  "audio-tts": "speech",
+};
+
+/** One time that such a model is asked. */
+export class MediaRound {
+  readonly #options: MediaModelOptions;
+  readonly #queue: EventQueue;
+  readonly #name: string;
+  readonly #type: MediaType;
+  readonly #record: ExchangeRecord = { attempts: 0, lessons: [], repairs: new Map() };
+  readonly #began = performance.now();
+  #reply: MediaReply | undefined;
+  /** Something of the answer has been told, and cannot be taken back. */
+  #hasTold = false;
+  #isQuiet = true;
+
+  constructor(options: MediaModelOptions, queue: EventQueue, name: string, type: MediaType) {
+    this.#options = options;
+    this.#queue = queue;
+    this.#name = name;
+    this.#type = type;
+  }
+
+  async run(request: ResponsesRequest, report: (notes: RoundNotes) => void): Promise<void> {
+    const { relay, targetsOf, onRound, progressMs = usualProgressMs } = this.#options;
+    const { signal } = this.#queue;
+    if (signal.aborted) return;
+    const timer = setInterval(() => this.#tick(), progressMs).unref();
+    let failure: unknown;
+    try {
+      const wanted = wantedOf(request, this.#type);
+      const targets = await targetsOf(this.#name);
+      const tries = { relay, signal, record: this.#record };
+      await tryTargets(tries, targets, (upstream, target) => this.#ask(upstream, target, wanted));
+    } catch (error) {
+      failure = error;
+    } finally {
+      clearInterval(timer);
+      if (!signal.aborted) report(notesOf(this.#record));
+      if (failure === undefined) this.#queue.end();
+      else this.#queue.fail(modelError(failure));
+      onRound?.({
+        for: request.prompt_cache_key ?? undefined,
+        model: this.#name,
+        ms: performance.now() - this.#began,
+        left: signal.aborted,
+        failure: failure === undefined ? undefined : problemReply(failure).code,
+        record: this.#record,
+      });
+    }
+  }
+
+  /** Once, and again without what the server does not take of our own. */
+  async #ask(upstream: Upstream, target: ModelTarget, wanted: Wanted): Promise<ForwardOutcome> {
+    const key = `${this.#type} ${target.model}`;
+    let manner = mannerOf(upstream, key);
+    this.#tell(`asked ${target.upstream} for ${wantedWords[this.#type]}`);
+    for (;;) {
+      const call = await callFor(wanted, target.model, manner);
+      const outcome = await this.#send(upstream, call, wanted);
+      if (outcome.is === "answered") {
+        const links = this.#reply instanceof PictureReply && this.#reply.hasLinks;
+        keepManner(upstream, key, { ...manner, links: manner.links || links });
+      }
+      const refused = outcome.is === "refused" ? refusedOwn(outcome, call.own) : undefined;
+      if (refused === undefined) return outcome;
+      manner = { ...manner, leftOut: new Set([...manner.leftOut, refused]) };
+      this.#record.attempts += 1;
+      this.#record.lessons.push(refused === "stream" ? "no_stream" : refused);
+    }
+  }
+
+  #send(upstream: Upstream, call: EndpointCall, wanted: Wanted): Promise<ForwardOutcome> {
+    const { path, headers, body } = call;
+    const { signal } = this.#queue;
+    this.#reply = undefined;
+    return ask({ upstream, path, headers, body, signal, taker: this.#taker(upstream, wanted) });
+  }
+
+  #taker(upstream: Upstream, wanted: Wanted): ReplyTaker {
+    const out: JsonObject[] = [];
+    let size = 0;
+    const take = (read: (reply: MediaReply) => void): FailedForward | undefined => {
+      const reply = this.#reply;
+      if (reply === undefined) return undefined;
+      read(reply);
+      if (out.length > 0) {
+        this.#hasTold = true;
+        this.#isQuiet = false;
+        this.#queue.push(out.splice(0));
+      }
+      return reply.failure;
+    };
+    return {
+      begin: (_status, headers) => {
+        this.#reply = replyFor(wanted, headOf(headers));
+      },
+      push: (bytes) => {
+        size += bytes.length;
+        const failure =
+          size > mostBytes ? tooLarge(mostBytes) : take((reply) => reply.push(bytes, out));
+        if (failure !== undefined) return this.#failed(failure, upstream);
+        return this.#reply?.isWhole === true ? "whole" : undefined;
+      },
+      end: () => {
+        const failure = take((reply) => reply.end(out));
+        return failure === undefined ? this.#completed() : this.#failed(failure, upstream);
+      },
+      broken: (how) => {
+        // What was asked for had come.
+        if (this.#reply?.isWhole === true) return this.#completed();
+        return this.#failed({ is: "unreachable", answered: true, ...how }, upstream);
+      },
+    };
+  }
+
+  #completed(): ForwardOutcome {
+    const usage = this.#reply?.usage ?? noUsage();
+    this.#record.usage = usage;
+    const response = { object: "response", status: "completed", error: null, output: [] };
+    this.#queue.push([
+      { type: "response.completed", response: { ...response, usage: { ...usage } } },
+    ]);
+    return { is: "answered" };
+  }
+
+  /** Before anything was told it can be tried again, here or elsewhere. */
+  #failed(failure: FailedForward, upstream: Upstream): ForwardOutcome {
+    if (!this.#hasTold) return failure;
+    const error = modelError(problemFrom(failure, upstream, this.#options.relay));
+    this.#record.failure = error.code;
+    this.#queue.push([failed(error)]);
+    return { is: "answered" };
+  }
+
+  #tick(): void {
+    const isQuiet = this.#isQuiet;
+    this.#isQuiet = true;
+    if (!isQuiet) return;
+    const seconds = Math.round((performance.now() - this.#began) / 1000);
+    const { words, fraction } = this.#reply?.progress ?? {
+      words: `waiting for ${wantedWords[this.#type]}`,
+      fraction: undefined,
+    };
+    this.#tell(`${words}: ${seconds} s`, fraction);
+  }
+
+  #tell(message: string, fraction?: number): void {
+    this.#queue.push([progressEvent(message, fraction)]);
+  }
+}
+
+function replyFor(wanted: Wanted, head: ReplyHead): MediaReply {
+  const { type, message, media } = wanted;
+  switch (type) {
+    case "image-gen":
+    case "image-edit":
+      return new PictureReply(head, previewsOf(wanted), mostBytes);
+    case "audio-stt":
+      return new TranscriptReply(head, mostBytes);
+    case "audio-tts": {
+      const { response_format: format } = media;
+      return new SpeechReply(head, {
+        text: message.text,
+        format: typeof format === "string" ? format : "mp3",
+      });
+    }
+    default:
+      return unreachable(type);
+  }
+}
+
+function headOf(headers: Parameters<ReplyTaker["begin"]>[1]): ReplyHead {
+  const { "content-type": type, "content-length": length } = headers;
+  return {
+    contentType: Array.isArray(type) ? type[0] : type,
+    length: Number(length) > 0 ? Number(length) : undefined,
+  };
+}
