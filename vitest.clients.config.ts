@@ -22,6 +22,16 @@ export default defineConfig({
       {
         ssr,
         test: {
+          name: "page",
+          include: [`${folder}/page/*.test.ts`],
+          globalSetup: `${folder}/page/setup.ts`,
+          testTimeout: 60_000,
+          expect: { poll: { timeout: 15_000 } },
+        },
+      },
+      {
+        ssr,
+        test: {
           name: "older-codex",
           include: [`${folder}/older-codex/*.test.ts`],
           globalSetup: `${folder}/older-codex/setup.ts`,

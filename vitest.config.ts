@@ -8,6 +8,6 @@ export default defineConfig({
     maxWorkers: 2,
     // Properties take a second or two, and several times that where the machine has other work.
     testTimeout: 20_000,
-    include: ["packages/*/test/**/*.test.ts", "test/**/*.test.ts"],
+    include: ["packages/*/test/**/*.test.{ts,tsx}", "test/**/*.test.ts"],
   },
 });

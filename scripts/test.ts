@@ -38,6 +38,8 @@ await Promise.all([
 
 // Real clients start processes of their own and fill both cores. The first run fetches them, with their types.
 await step("clients", () => vitest("--config", "vitest.clients.config.ts", "--project", "clients"));
+// Alone, as it measures nothing but waits for a browser that draws.
+await step("page", () => vitest("--config", "vitest.clients.config.ts", "--project", "page"));
 await step("typed", () => check("tsc", "-p", "packages/gateway/clients"));
 
 // Recordings of real providers belong to others and are not in the repository.

@@ -23,7 +23,7 @@ const dependencyFields = ["dependencies", "peerDependencies", "optionalDependenc
 /** Which package may import which; the folder in packages/ is the key. */
 const architecture: Record<string, Rule> = {
   wire: { name: "@deltawire/wire", may: [], pure: true, entries: ["codex"] },
-  tasks: { name: "@deltawire/tasks", may: [], pure: true, entries: ["chats"] },
+  tasks: { name: "@deltawire/tasks", may: [], pure: true, entries: ["chats", "markdown"] },
   agent: { name: "@deltawire/agent", may: ["@deltawire/wire", "@deltawire/tasks"] },
   store: {
     name: "@deltawire/store",

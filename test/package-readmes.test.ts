@@ -61,6 +61,7 @@ describe.each(["tasks", "agent", "store"])("packages/%s/README.md", (name) => {
 test.each([
   ["tasks", "src/index.ts"],
   ["tasks", "src/chats/index.ts"],
+  ["tasks", "src/markdown/index.ts"],
   ["agent", "src/index.ts"],
 ])("packages/%s/README.md names everything that %s exports", (name, index) => {
   const names = exportsOf(read(name, index));

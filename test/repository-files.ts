@@ -13,6 +13,7 @@ export function repositoryFiles(matching: RegExp, folder = "."): RepositoryFile[
       const path = relative(root, join(root, folder, entry.name))
         .split(sep)
         .join("/");
+      if (ignored.has(path)) return [];
       if (entry.isDirectory()) return repositoryFiles(matching, path);
       return matching.test(path) ? [{ path, text: readFileSync(join(root, path), "utf8") }] : [];
     });

@@ -15,6 +15,7 @@ import { modelNameOf, type Agent } from "./agent.ts";
 import { withBlobs } from "./log/blobs.ts";
 import type { Cuts } from "./calls/cuts.ts";
 import type { Decided } from "./approvals/decisions.ts";
+import { PendingDecisions, type PendingDecision } from "./approvals/pending-decisions.ts";
 import { messageOf } from "./event-text.ts";
 import { transcriptOf, withoutOldReferences } from "./model/history.ts";
 import { limitsOf, mustHavePrice } from "./limits.ts";
@@ -67,6 +68,7 @@ export class Runtime {
   readonly #trees = new Map<string, { tree: TreeRun; ended: Promise<void> }>();
   readonly #takingUp = new Map<string, Promise<TreeRun | undefined>>();
   readonly #listeners = new Map<string, Set<Listener>>();
+  readonly #pending: PendingDecisions;
   #again: NodeJS.Timeout | undefined;
   #againAfterMs = againAfterMs.first;
   #closed = false;
@@ -84,6 +86,7 @@ export class Runtime {
       ...options,
       modelWaits: { ...usualWaits, ...options.modelWaits },
     };
+    this.#pending = new PendingDecisions(options.log, (id) => this.#trees.get(id)?.tree);
   }
 
   /** The id of a root task, once it is kept that there is one; `id` is for whoever has promised it before. */
@@ -173,6 +176,11 @@ export class Runtime {
     return approval === undefined ? { is: "unknown" } : { is: "late", approval };
   }
 
+  /** What tasks that have not ended wait for, the oldest first. */
+  pending(): Promise<PendingDecision[]> {
+    return this.#pending.all();
+  }
+
   /** Ends a task, or the task of a sub-agent alone. Answers when that is kept. */
   async cancel(
     taskId: string,
@@ -243,6 +251,7 @@ export class Runtime {
 
   #begin(tree: TreeRun, agent: Agent): void {
     const id = tree.rootTaskId;
+    this.#pending.taken(id);
     const ended = tree
       .run(agent)
       .catch((error: unknown) => {

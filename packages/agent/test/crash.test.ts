@@ -126,11 +126,11 @@ function approveAll(runtime: Runtime, id: string): () => void {
 
 const whole = (state: TaskTree): OutputItem[] => taskView(state).output;
 
-/** Without ids, which are new each time, and without numbers, which go by what of a round is answered first. */
+/** Without ids and times, which are new each time, and without numbers, which go by what of a round is answered first. */
 function shape(items: readonly object[]): unknown {
   return JSON.parse(
     JSON.stringify(items, (key, value: unknown) =>
-      ["id", "call_id", "child_task_ids"].includes(key) ? undefined : value,
+      ["id", "call_id", "child_task_ids", "duration_ms"].includes(key) ? undefined : value,
     ),
   );
 }

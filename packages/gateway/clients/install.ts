@@ -10,8 +10,14 @@ export function clientFolder(set: ClientSet): string {
   return join(root, ".clients", set);
 }
 
-/** Fetches a set of clients once, into a folder that git ignores; again only when its pins change. */
-export async function installClients(set: ClientSet): Promise<void> {
+/**
+ * Fetches a set of clients once, into a folder that git ignores; again only when its pins change. `finish` makes of the
+ * packages what is run, in a folder that is moved afterwards.
+ */
+export async function installClients(
+  set: ClientSet,
+  finish: (folder: string) => Promise<void> = () => Promise.resolve(),
+): Promise<void> {
   const folder = clientFolder(set);
   const wanted = stampOf(set);
   if ((await stampIn(folder)) === wanted) return;
@@ -25,6 +31,7 @@ export async function installClients(set: ClientSet): Promise<void> {
     const manifest = { private: true, dependencies: clientSets[set] };
     await writeFile(join(fresh, "package.json"), JSON.stringify(manifest, null, 2));
     await npmInstall(fresh, set);
+    await finish(fresh);
     await writeFile(join(fresh, stampFile), wanted);
     await putInPlace(fresh, folder, wanted);
   } finally {

@@ -10,6 +10,12 @@ export const clientSets = {
     openai: "7.53.0",
     zod: "4.6.7",
   },
+  // The browser of the page's tests, as it comes in an npm package, and fonts for Latin and Chinese.
+  browser: {
+    "@expo-google-fonts/noto-sans-sc": "0.4.3",
+    "@sparticuz/chromium": "153.0.0",
+    "dejavu-fonts-ttf": "2.37.3",
+  },
   "codex-0.150.0": { "@openai/codex": "0.150.0" },
   "codex-0.120.0": { "@openai/codex": "0.120.0" },
   "codex-0.98.0": { "@openai/codex": "0.98.0" },

@@ -4,11 +4,16 @@ import type { AddressInfo } from "node:net";
 import { usualLimits, type Agent } from "@deltawire/agent";
 import type { Store } from "@deltawire/store";
 import type { AgentConfig, Config, UpstreamConfig } from "./config/config.ts";
+import type { World } from "./config/find.ts";
 import { plainUpstream } from "./config/upstream.ts";
+import { BuiltPage } from "./http/built-page.ts";
 import type { Call } from "./http/call.ts";
 import { Problem } from "./http/problem.ts";
+import { serveCodex } from "./http/serve-codex.ts";
+import { servePageAsset } from "./http/serve-page.ts";
 import { servePassthrough } from "./http/serve-passthrough.ts";
 import { serveChat, serveResponses, type ReplyServer } from "./http/serve-replies.ts";
+import { serveSession, sessionServer, signIn, signOut } from "./http/serve-session.ts";
 import {
   forgetLessons,
   serveHealth,
@@ -40,6 +45,10 @@ export interface GatewayOptions {
   dataFolder: string | undefined;
   /** Where the configuration was read from: agents do not reach it by their tools for files. */
   configFile?: string | undefined;
+  /** The folder that the page was built into; undefined: the one of this package. */
+  page?: string | undefined;
+  /** Where the gateway's user keeps things, Codex's configuration among them; undefined: nobody looks there. */
+  world?: World | undefined;
   logTo: LogTarget;
   /** Where tasks are kept, instead of what the configuration says. It is closed with the gateway. */
   store?: Store;
@@ -136,10 +145,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     config,
     relay,
     discovery,
+    page: new BuiltPage(options.page),
     version,
     url: () => url,
     isDraining: () => http.draining,
   };
+  const session = sessionServer(config.server, version, log);
   const through = (path: string) => (call: Call) => servePassthrough(call, replies, path);
   const http = httpServer(
     config.server,
@@ -155,12 +166,17 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       translations: through("/audio/translations"),
       speech: through("/audio/speech"),
       upstreams: (call) => serveUpstreams(call, status),
+      codex: (call) => serveCodex(call, { ...status, world: options.world }),
       lessons: (call) => serveLessons(call, status),
       "forget lessons": (call) => forgetLessons(call, status),
       health: (call) => serveHealth(call, status),
       ready: (call) => serveReady(call, status),
       openapi: (call) => serveOpenApi(call, status),
       home: (call) => serveHome(call, status),
+      "page asset": (call) => servePageAsset(call, status.page),
+      session: (call) => serveSession(call, session),
+      "sign in": (call) => signIn(call, session),
+      "sign out": (call) => signOut(call, session),
       ...tasks.handlers,
     },
     log,

@@ -132,7 +132,7 @@ test("a reader whose stamp is older than the last removal that is known is told 
         },
         subscribe: () => () => undefined,
       },
-      { after, heartbeatMs: 15_000 },
+      { after, heartbeatMs: 15_000, idOf: (stamp) => stamp },
       { write: (text) => written.push(text), wake: () => undefined },
     );
     await follower.step();

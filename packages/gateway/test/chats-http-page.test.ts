@@ -261,3 +261,21 @@ function editAt(chat: Chat, what: number, at: number, flag: boolean): PersonEdit
   ];
   return edits[what] ?? { type: "pin_chat", value: flag };
 }
+
+test("how long was thought is in the answer while it runs, when it has ended, and in a copy of its chat", async () => {
+  const { client } = await chatScene();
+  const { id, settled } = await answeredChat(client, "Think about this");
+  const thoughts = (chat: Chat): (number | undefined)[] =>
+    answersOf(chat).flatMap(({ output }) =>
+      output.flatMap((item) => (item.type === "reasoning" ? [item.duration_ms] : [])),
+    );
+  const [took] = thoughts(settled.chat);
+  expect(took).toBeGreaterThan(0);
+  const [{ task_id = "" } = {}] = answersOf(settled.chat);
+  const [thought] = (await client.task(task_id)).output;
+  expect(thought).toMatchObject({ type: "reasoning", duration_ms: took });
+  const file = await client.exportAs(id, "json");
+  const { data } = await client.importFrom(JSON.parse(file.text));
+  const copy = await client.open(data[0]?.chat_id ?? "");
+  expect(thoughts(copy.chat)).toEqual([took]);
+});

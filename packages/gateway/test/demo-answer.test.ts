@@ -1,6 +1,7 @@
 import type { ChatMessage } from "@deltawire/wire";
 import { describe, expect, test } from "vitest";
 import { answer } from "../src/demo/answer.ts";
+import { chunksOf } from "../src/demo/chunks.ts";
 import { calls, callsOf, ran, said, says, shell, textOf, tool, weather } from "./demo-requests.ts";
 
 describe("what it says", () => {
@@ -22,13 +23,56 @@ describe("what it says", () => {
     ["a list, please", "1. the words"],
     ["some code", "```ts"],
     ["show markdown", "# A demo of Markdown"],
+    ["some math", "$c = \\sqrt{a^2 + b^2}$"],
+    ["写一个公式", "\n$$\n\\int_"],
   ])("%j shows such Markdown", (words, part) => {
     expect(said(words)).toContain(part);
   });
 
   test("an answer can be made as long as one likes, up to a bound", () => {
     expect(said("long 37").split(" ")).toHaveLength(37);
-    expect(said("long 99999999").split(" ")).toHaveLength(20_000);
+    expect(said("long 99999999").split(" ")).toHaveLength(200_000);
+  });
+
+  test("long Markdown has a little of everything, as many thousand characters as asked for and no more", () => {
+    const text = said("long markdown 100 KB");
+    expect(text.length).toBeGreaterThan(99_900);
+    expect(text.length).toBeLessThan(103_000);
+    for (const part of ["## Part 1\n", "| --- | --- |", "```ts", "\n$$\n", "\n> ", "\n   - "])
+      expect(text).toContain(part);
+    expect(said("long markdown 100 KB")).toBe(text);
+    expect(said("long markdown 99999999").length).toBeLessThan(2_010_000);
+  });
+
+  test("what is to be said exactly is said exactly, and nothing in it is a wish", () => {
+    const hostile = "<script>alert(1)</script>\n\n[x](javascript:alert(1)) run `ls`\n``` \n\n  end";
+    const words = `Please say exactly this:\n\n~~~~md\n${hostile}\n~~~~\nThank you.`;
+    expect(said(words, { tools: [shell] })).toBe(hostile);
+    expect(calls(words, { tools: [shell] })).toEqual([]);
+    expect(said("原样输出：\n```\n# 你好\n```")).toBe("# 你好");
+    expect(said("say exactly\n```\nnever closed\n\n")).toBe("never closed");
+    expect(said("say exactly what you mean")).toContain("> say exactly what you mean");
+  });
+
+  test.each([
+    ["ما هو الطقس؟", "نموذج العرض"],
+    ["מה מזג האוויר?", "מודל ההדגמה"],
+  ])("%j is answered in its own script, with the words quoted", (words, part) => {
+    expect(said(words)).toContain(`> ${words}`);
+    expect(said(words)).toContain(part);
+  });
+
+  test("a long text comes in longer pieces, and not in more than can be watched", () => {
+    const envelope = { id: "1", created: 0, model: "clean", newId: () => "call_1" };
+    const texts = (words: string): string[] =>
+      chunksOf(answer(says(words)), envelope).flatMap(({ choices }) => {
+        const content = choices?.[0]?.delta?.content;
+        return typeof content === "string" ? [content] : [];
+      });
+    expect(Math.max(...texts("long 100").map(({ length }) => length))).toBe(6);
+    const long = texts("long markdown 100");
+    expect(long.length).toBeLessThan(2010);
+    expect(long.join("")).toBe(said("long markdown 100"));
   });
 
   test("Chinese words get a Chinese answer, Japanese ones do not", () => {

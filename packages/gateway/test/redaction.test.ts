@@ -148,7 +148,7 @@ ${upstreamToml("responses", upstream.url, { api_key: secrets.responsesKey, speak
     for (const up of ["chat", "responses"]) {
       // Five failures in a row would open the circuit, and nobody would be asked any more.
       await request("POST", "/v1/embeddings", env.TOKEN, JSON.stringify({ model: `${up}/fine` }));
-      gateway.relay.upstreams.get(up)?.circuit.succeeded();
+      gateway.relay.upstreams.get(up)?.circuit.succeeded(Date.now());
       const model = `${up}/${name}`;
       for (const stream of [true, false]) {
         await request(

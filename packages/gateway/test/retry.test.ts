@@ -57,7 +57,7 @@ describe("the circuit of an upstream", () => {
   test("opens after five failures in a row, not after four and a success", () => {
     const circuit = new Circuit();
     for (let failure = 0; failure < 4; failure += 1) circuit.failed(0);
-    circuit.succeeded();
+    circuit.succeeded(0);
     circuit.failed(0);
     expect(circuit.state).toBe("closed");
     expect(broken().waitMs(1000)).toBe(4000);
@@ -73,7 +73,7 @@ describe("the circuit of an upstream", () => {
   test("closes when that request succeeds", () => {
     const circuit = broken();
     circuit.begin(5000);
-    circuit.succeeded();
+    circuit.succeeded(0);
     expect(circuit.waitMs(5001)).toBeUndefined();
   });
 

@@ -1,5 +1,7 @@
+import { join } from "node:path";
 import type { Agent } from "@deltawire/agent";
 import type { JsonObject } from "@deltawire/wire";
+import type { World } from "../src/config/find.ts";
 import { readConfig } from "../src/config/read.ts";
 import { startGateway, type Gateway } from "../src/gateway.ts";
 import type { Patience } from "../src/http/server.ts";
@@ -23,7 +25,13 @@ export interface StartOptions {
   /** Where its store and its key are; in memory unless it says otherwise. */
   dataFolder?: string;
   configFile?: string;
+  /** Whose Codex there is; nobody's unless it says otherwise. */
+  world?: World;
+  /** Where its page is; none unless it says otherwise, whether or not one is built here. */
+  page?: string;
 }
+
+const noPage = join(import.meta.dirname, "no-page");
 
 interface PostOptions {
   headers?: Record<string, string>;
@@ -42,6 +50,7 @@ export async function runningGateway(
     config: readConfig(text, { file: "deltawire.toml", env }),
     env,
     dataFolder: undefined,
+    page: noPage,
     ...options,
     logTo: { write: (line) => void lines.push(line) },
   });

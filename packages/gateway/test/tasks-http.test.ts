@@ -26,6 +26,7 @@ describe("the way to a handler", () => {
     ["GET", "/api/tasks/events", "task", "events"],
     ["POST", "/api/tasks/task_1/cancel", "cancel task", "task_1"],
     ["POST", "/api/tasks/a%2Fb/input", "task input", "a/b"],
+    ["GET", "/api/approvals", "approvals", ""],
     ["POST", "/api/approvals/appr_1", "decide approval", "appr_1"],
     ["GET", "/v1/models/up/vendor/small", "model", "up/vendor/small"],
     ["GET", "/v1/models/a/events", "model", "a/events"],
@@ -33,10 +34,12 @@ describe("the way to a handler", () => {
     expect(routeOf(method, path)).toMatchObject({ is: "route", name, rest });
   });
 
-  test.each(["/api/tasks/a/b", "/api/tasks//events", "/api/tasks/a/events/b", "/api/approvals"])(
-    "there is none for %s",
-    (path) => expect(routeOf("GET", path).is).toBe("unknown"),
-  );
+  test.each([
+    "/api/tasks/a/b",
+    "/api/tasks//events",
+    "/api/tasks/a/events/b",
+    "/api/approvals/a/b",
+  ])("there is none for %s", (path) => expect(routeOf("GET", path).is).toBe("unknown"));
 
   test("names the method that is right", () => {
     expect(routeOf("DELETE", "/api/tasks")).toEqual({

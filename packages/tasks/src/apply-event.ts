@@ -183,7 +183,15 @@ const table: { [T in TaskEventType]: Handler<T> } = {
     if (task === undefined) return;
     const { call_id, execution_id, attempt, args_hash, effect, idempotency_key } = event;
     const executions = draft.list(task.executions);
-    executions.push({ call_id, execution_id, attempt, args_hash, effect, idempotency_key });
+    executions.push({
+      call_id,
+      execution_id,
+      attempt,
+      args_hash,
+      effect,
+      idempotency_key,
+      ...(event.ts === undefined ? {} : { started_at: event.ts }),
+    });
     task.executions = executions;
   },
   "task.tool_execution.progress": nothing,
@@ -194,7 +202,8 @@ const table: { [T in TaskEventType]: Handler<T> } = {
     const index = executions.findLastIndex((e) => e.execution_id === event.execution_id);
     const execution = executions[index];
     if (execution === undefined) return;
-    executions[index] = { ...execution, outcome: event.outcome };
+    const { outcome, duration_ms } = event;
+    executions[index] = { ...execution, outcome, duration_ms };
     task.executions = executions;
   },
 };

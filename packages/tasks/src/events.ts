@@ -188,7 +188,9 @@ export type StreamEvent =
     }
   | ({ type: "task.snapshot"; task_id: string } & Snapshot)
   | { type: "task.heartbeat"; task_id: string; head: number }
-  | { type: "task.resync_required"; task_id: string; reason: string; head: number };
+  | { type: "task.resync_required"; task_id: string; reason: string; head: number }
+  /** Of a task that cannot be followed, on a connection that goes on with others: it may have been removed. */
+  | { type: "task.stream.refused"; task_id: string; code: string; message: string };
 
 /** The reduction of the events 0 to `as_of`. */
 export interface Snapshot {

@@ -90,6 +90,8 @@ export interface ReasoningItem {
   summary: SummaryText[];
   /** Raw reasoning, where an agent asks for it. */
   content?: SummaryText[];
+  /** From its first word to its end, where it came word by word. */
+  duration_ms?: number;
 }
 export interface ToolCallItem {
   type: "tool_call";

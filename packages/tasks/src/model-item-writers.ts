@@ -40,16 +40,17 @@ export class ReasoningWriter {
     this.#grow(part, pairs.push(delta));
   }
 
-  done({ status, private: priv }: ItemEnd = {}): void {
+  done({ status, private: priv, durationMs }: ItemEnd & { durationMs?: number } = {}): void {
     this.#close();
     const { itemId: id, outputIndex: output_index } = this;
     const content = this.#raw.length === 0 ? {} : { content: this.#raw };
+    const took = durationMs === undefined ? {} : { duration_ms: durationMs };
     const item = { type: "reasoning" as const, id, ...unlessCompleted(status) };
     this.#context.write(
       {
         type: "task.output_item.done",
         output_index,
-        item: { ...item, summary: this.#summary, ...content },
+        item: { ...item, summary: this.#summary, ...content, ...took },
       },
       priv,
     );

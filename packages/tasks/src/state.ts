@@ -66,8 +66,11 @@ export interface Execution {
   readonly args_hash: string;
   readonly effect: "pure" | "idempotent" | "once";
   readonly idempotency_key: string;
-  /** Absent while it runs. */
+  /** When it began, in ISO 8601. */
+  readonly started_at?: string;
+  /** Absent while it runs, as is how long it took. */
   readonly outcome?: string;
+  readonly duration_ms?: number;
 }
 
 export interface TaskReference extends Reference {

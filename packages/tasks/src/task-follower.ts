@@ -110,6 +110,8 @@ export class TaskFollower {
       case "task.resync_required":
         this.#startsAnew = true; // a snapshot or the end follows
         return;
+      case "task.stream.refused":
+        return this.#line.stop({ state: "refused", reason: event.message });
       default:
         return this.#onStored(event);
     }

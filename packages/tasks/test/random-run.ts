@@ -242,7 +242,8 @@ class Driver {
         reasoning.summaryDone();
       }
       if (this.#any.pick(4) === 1) reasoning.rawDelta(this.#any.word());
-      reasoning.done({ ...end, private: { signature: "s" } });
+      const took = this.#any.pick(2) === 1 ? { durationMs: this.#any.pick(5000) } : {};
+      reasoning.done({ ...end, ...took, private: { signature: "s" } });
     }
     if (this.#any.pick(4) === 1) writer.roundProgress(round, this.#any.word(), 0.5);
     if (this.#any.pick(2) === 1) task.message = yield* this.#message(writer.message(), end);

@@ -74,6 +74,27 @@ function textOf(tree: TaskTree): unknown {
 }
 
 describe("what the events amount to", () => {
+  test("a run of a tool has the time of its first event, and once it is over how long it took", () => {
+    const started = { call_id: "call_1", execution_id: "ex_1", attempt: 1, args_hash: "h" };
+    const run = { ...started, effect: "pure", idempotency_key: "k" } as const;
+    const ts = "2026-01-01T00:00:00.000Z";
+    const begun = reduce(reduce(emptyTree, opened), [
+      { type: "task.tool_execution.started", ...run, ts, task_id: "task_1", sequence_number: 3 },
+    ]);
+    expect(rootOf(begun).executions).toEqual([{ ...run, started_at: ts }]);
+    const over = next(begun, {
+      type: "task.tool_execution.done",
+      call_id: "call_1",
+      execution_id: "ex_1",
+      outcome: "timeout",
+      duration_ms: 1500,
+    });
+    expect(rootOf(over).executions).toEqual([
+      { ...run, started_at: ts, outcome: "timeout", duration_ms: 1500 },
+    ]);
+    expect(treeOf(snapshotOf(over))).toEqual(over);
+  });
+
   test("the items of the root, with their last status", () => {
     expect(rootOf(whole).output).toEqual([
       {
@@ -147,6 +168,7 @@ describe("what the events amount to", () => {
           effect: "once",
           idempotency_key: "k",
           outcome: "completed",
+          duration_ms: 5,
         },
       ],
       inputs: [

@@ -480,6 +480,21 @@ describe("refusals", () => {
     expect(script.store.tree("task_1")).toEqual(after(10));
   });
 
+  test("a task that is refused on a connection of many is not asked for again", () => {
+    const script = new Script();
+    script.store.follow("task_1");
+    const message = 'there is no task "task_1"';
+    script.send({
+      type: "task.stream.refused",
+      task_id: "task_1",
+      code: "task_not_found",
+      message,
+    });
+    script.pass(60_000);
+    expect(script.store.connection("task_1")).toEqual({ state: "refused", reason: message });
+    expect(script.openings).toHaveLength(1);
+  });
+
   test("what the server will never give is not asked for again, until someone says so", () => {
     const script = new Script();
     script.store.follow("task_1");

@@ -45,7 +45,7 @@ export class Decisions {
     const problem = await problemWith(
       resolution,
       approval,
-      this.#agentOf(approval.task_id),
+      this.agentOf(approval.task_id),
       this.#tree.variables,
     );
     if (problem !== undefined) return { is: "invalid", message: problem };
@@ -137,13 +137,13 @@ export class Decisions {
     for (const resolve of waiting) resolve();
   }
 
-  /** Also of a task that has not been taken up yet. */
-  #agentOf(taskId: string): Agent | undefined {
+  /** Who works on a task, also on one that has not been taken up yet. */
+  agentOf(taskId: string): Agent | undefined {
     const running = this.#tree.tasks.get(taskId);
     if (running !== undefined) return running.agent;
     const { parent_task_id, agent } = this.#tree.state.tasks[taskId]?.info ?? {};
     if (parent_task_id === undefined) return undefined;
-    return this.#agentOf(parent_task_id)?.agents.find(({ name }) => name === agent);
+    return this.agentOf(parent_task_id)?.agents.find(({ name }) => name === agent);
   }
 
   /** A session is the chat, else the root task. */

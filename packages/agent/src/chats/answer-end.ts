@@ -1,4 +1,10 @@
-import { taskView, type TaskState, type TaskStatus, type TaskTree } from "@deltawire/tasks";
+import {
+  taskView,
+  type TaskInput,
+  type TaskState,
+  type TaskStatus,
+  type TaskTree,
+} from "@deltawire/tasks";
 import type {
   AnswerEnd,
   AnswerError,
@@ -10,12 +16,11 @@ import type {
 /** What a task that has ended leaves in its chat. What it finished is kept, however it ended. */
 export function answerEnd(tree: TaskTree, chain: ChainRecord, timeMs: number): AnswerEnd {
   const root = rootOf(tree);
-  const { inputs, tree_usage } = root;
+  const { tree_usage } = root;
   const error = errorOf(tree, root);
   return {
     status: statuses[root.status] ?? "error",
     ...answerOf(tree),
-    ...(inputs.length === 0 ? {} : { inputs }),
     ...(error === undefined ? {} : { error }),
     usage: root.usage,
     ...(tree_usage === undefined ? {} : { tree_usage }),
@@ -25,9 +30,27 @@ export function answerEnd(tree: TaskTree, chain: ChainRecord, timeMs: number): A
 }
 
 /** What there is of an answer so far. */
-export function answerOf(tree: TaskTree): Pick<AnswerVersion, "output" | "references"> {
+export function answerOf(
+  tree: TaskTree,
+): Pick<AnswerVersion, "output" | "references" | "child_references" | "inputs"> {
   const { output, references } = taskView(tree);
-  return { output, references };
+  const below = tree.references.filter(({ task_id }) => task_id !== tree.root_task_id);
+  const inputs = inputsOf(rootOf(tree));
+  return {
+    output,
+    references,
+    ...(below.length === 0 ? {} : { child_references: below }),
+    ...(inputs.length === 0 ? {} : { inputs }),
+  };
+}
+
+/** What was taken back has a place in the task and none in the answer. */
+function inputsOf({ inputs, output }: TaskState): readonly TaskInput[] {
+  return inputs.map((input) => {
+    if (input.taken_at === undefined) return input;
+    const before = output.slice(0, input.taken_at);
+    return { ...input, taken_at: before.filter(({ type }) => type !== "retracted").length };
+  });
 }
 
 const statuses: Partial<Record<TaskStatus, AnswerEnd["status"]>> = {

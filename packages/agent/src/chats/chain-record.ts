@@ -66,7 +66,7 @@ export class ChainRecorder {
         break;
       }
       case "task.tool_execution.done":
-        this.#ran(event.call_id, event.duration_ms);
+        this.#ran(event);
         break;
       case "task.approval.requested": {
         const { approval_id, call_id = "", kind } = event.approval;
@@ -84,6 +84,12 @@ export class ChainRecorder {
         break;
       case "task.usage.updated":
         task.usage = event.tree_usage ?? event.usage;
+        break;
+      case "task.failed":
+        task.error = { code: event.error.code, message: event.error.message };
+        break;
+      case "task.expired":
+        task.error = { code: "timeout", message: event.reason };
         break;
       case "task.warning":
         this.#warned(event.code, event.message);
@@ -143,6 +149,7 @@ export class ChainRecorder {
         result: undefined,
         startedAt: undefined,
         durationMs: undefined,
+        error: undefined,
         decisions: [],
         isRefused: false,
       });
@@ -154,10 +161,12 @@ export class ChainRecorder {
     call.result = textOf(item.block_list ?? []) || this.#tasks.get(item.call_id)?.said;
   }
 
-  #ran(callId: string, tookMs: number): void {
-    const call = this.#calls.get(callId);
+  #ran(run: Extract<TaskEvent, { type: "task.tool_execution.done" }>): void {
+    const { call_id, outcome, duration_ms: tookMs, error } = run;
+    const call = this.#calls.get(call_id);
     if (call === undefined) return;
-    const child = this.#tasks.get(callId);
+    call.error = error === undefined ? undefined : { code: outcome, message: error };
+    const child = this.#tasks.get(call_id);
     call.durationMs = (call.durationMs ?? 0) + Math.max(0, tookMs - (child?.waitedMs ?? 0));
     // The time of a sub-agent is that of its model and its tools.
     if (child === undefined) this.#toolMs += tookMs;
@@ -178,8 +187,11 @@ export class ChainRecorder {
 
   #recordOf(call: CallNotes): CallRecord {
     const { result, startedAt, durationMs, decisions } = call;
-    const usage = this.#tasks.get(call.callId)?.usage;
-    const isTold = result !== undefined && !call.isRefused && call.outcome !== "denied";
+    const child = this.#tasks.get(call.callId);
+    const usage = child?.usage;
+    const isShown = !call.isRefused && call.outcome !== "denied";
+    // What a sub-agent did is shown whatever becomes of its last word.
+    const error = child === undefined ? (isShown ? call.error : undefined) : child.error;
     return {
       call_id: call.callId,
       ...(call.taskId === this.#root ? {} : { task_id: call.taskId }),
@@ -187,14 +199,17 @@ export class ChainRecorder {
       name: call.name,
       arguments: call.arguments,
       outcome: call.outcome,
-      ...(isTold ? { result: shortened(result) } : {}),
+      ...(isShown && result !== undefined ? { result: shortened(result) } : {}),
       ...(startedAt === undefined ? {} : { started_at: startedAt }),
       ...(durationMs === undefined ? {} : { duration_ms: durationMs }),
       ...(decisions.length === 0 ? {} : { decisions: [...decisions] }),
+      ...(error === undefined ? {} : { error }),
       ...(usage === undefined ? {} : { usage }),
     };
   }
 }
+
+type CallError = NonNullable<CallRecord["error"]>;
 
 interface TaskNotes {
   round: number;
@@ -204,6 +219,7 @@ interface TaskNotes {
   waitedMs: number;
   /** Its last message. */
   said: string;
+  error?: CallError;
   /** With that of the tasks below it. */
   usage?: Usage;
 }
@@ -219,6 +235,8 @@ interface CallNotes {
   result: string | undefined;
   startedAt: string | undefined;
   durationMs: number | undefined;
+  /** Of its last run. */
+  error: CallError | undefined;
   readonly decisions: string[];
   /** A person has refused its result. */
   isRefused: boolean;

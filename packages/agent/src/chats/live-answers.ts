@@ -48,6 +48,5 @@ function liveOf(tree: TaskTree): Partial<AnswerVersion> {
     ...answerOf(tree),
     ...(root === undefined ? {} : { usage: root.usage }),
     ...(root?.tree_usage === undefined ? {} : { tree_usage: root.tree_usage }),
-    ...(root === undefined || root.inputs.length === 0 ? {} : { inputs: root.inputs }),
   };
 }

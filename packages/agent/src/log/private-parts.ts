@@ -10,8 +10,11 @@ export class PrivateParts {
   readonly #ofItem = new Map<string, JsonObject>();
   readonly #ofApproval = new Map<string, { event: ApprovalRequested; kept: JsonObject }>();
   readonly #compactions = new Map<string, Compaction>();
+  readonly #askedAt = new Map<string, string>();
 
   note({ event, private: kept }: LogEntry): void {
+    if (event.type === "task.approval.requested" && event.ts !== undefined)
+      this.#askedAt.set(event.approval.approval_id, event.ts);
     if (kept === undefined) return;
     switch (event.type) {
       case "task.created":
@@ -46,6 +49,11 @@ export class PrivateParts {
   /** What is held until a person has decided. */
   approval(approvalId: string): JsonObject {
     return this.#ofApproval.get(approvalId)?.kept ?? {};
+  }
+
+  /** When a person was asked. That is in the log alone: it is no part of what a task amounts to. */
+  askedAt(approvalId: string): string | undefined {
+    return this.#askedAt.get(approvalId);
   }
 
   /**

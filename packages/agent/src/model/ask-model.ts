@@ -30,6 +30,7 @@ export async function askModel(run: TaskRun, tools: boolean): Promise<void> {
       newCallId: () => tree.options.newId("call"),
       known: (n) => pool.has(n),
       told: (text) => tree.told(text),
+      now: tree.options.now,
     });
     const failure = await askOnce(run, model, requestOf(run, tools), said);
     if (failure === undefined) return;

@@ -11,6 +11,7 @@ export interface RoundOptions {
   known: (reference: number) => boolean;
   /** Words of others for a field of an event. */
   told: (text: string) => string;
+  now: () => number;
 }
 
 export type RoundEnd =
@@ -18,7 +19,8 @@ export type RoundEnd =
   | { is: "failed"; code: string; message: string; usage: ResponseUsage | null };
 
 type Open =
-  | { type: "reasoning"; writer: ReasoningWriter; said: boolean }
+  /** `since` is when its first words came; undefined: none have. */
+  | { type: "reasoning"; writer: ReasoningWriter; since: number | undefined }
   | { type: "message"; writer: MessageWriter; open: boolean; said: boolean }
   | { type: "call"; writer: ToolCallWriter; arguments: string };
 
@@ -120,7 +122,11 @@ export class ModelRound {
   #opened(item: OutputItem): void {
     switch (item.type) {
       case "reasoning":
-        this.#open.set(item.id, { type: "reasoning", writer: this.#task.reasoning(), said: false });
+        this.#open.set(item.id, {
+          type: "reasoning",
+          writer: this.#task.reasoning(),
+          since: undefined,
+        });
         break;
       case "message":
         this.#open.set(item.id, {
@@ -147,7 +153,7 @@ export class ModelRound {
 
   #think(reasoning: Extract<Open, { type: "reasoning" }>, text: string | undefined): void {
     if (text === undefined) return;
-    reasoning.said = true;
+    reasoning.since ??= this.#options.now();
     if (this.#options.reasoning === "raw") reasoning.writer.rawDelta(text);
     else reasoning.writer.summaryDelta(text);
   }
@@ -212,10 +218,13 @@ export class ModelRound {
     const kept = { private: { model_item: item as unknown as JsonObject } };
     const cut = item.status === "incomplete" ? { status: "incomplete" as const } : {};
     switch (open.type) {
-      case "reasoning":
-        if (!open.said) for (const { text } of partsOf(item, "summary")) this.#think(open, text);
-        open.writer.done({ ...cut, ...kept });
+      case "reasoning": {
+        const took = this.#tookOf(open);
+        if (open.since === undefined)
+          for (const { text } of partsOf(item, "summary")) this.#think(open, text);
+        open.writer.done({ ...cut, ...kept, ...took });
         break;
+      }
       case "message":
         if (!open.said)
           for (const { text, refusal } of partsOf(item, "content"))
@@ -243,8 +252,21 @@ export class ModelRound {
   #closeIncomplete(id: string): void {
     const open = this.#open.get(id);
     this.#open.delete(id);
-    if (open?.type === "call") open.writer.done(open.arguments, { status: "incomplete" });
-    else open?.writer.done({ status: "incomplete" });
+    const cut = { status: "incomplete" as const };
+    switch (open?.type) {
+      case "reasoning":
+        return open.writer.done({ ...cut, ...this.#tookOf(open) });
+      case "message":
+        return open.writer.done(cut);
+      case "call":
+        return open.writer.done(open.arguments, cut);
+      default:
+    }
+  }
+
+  /** How long it thought. Nobody knows that of a thought which came as a whole. */
+  #tookOf({ since }: Extract<Open, { type: "reasoning" }>): { durationMs?: number } {
+    return since === undefined ? {} : { durationMs: Math.max(0, this.#options.now() - since) };
   }
 }
 

@@ -2,6 +2,7 @@ import type { TaskEvent } from "@deltawire/tasks";
 import { expect, test } from "vitest";
 import { ChainRecorder } from "../../src/chats/chain-record.ts";
 import { defineTool } from "../../src/define-tool.ts";
+import { ModelError } from "../../src/model.ts";
 import { help, helper } from "../helpers.ts";
 import {
   decide,
@@ -138,6 +139,60 @@ test("calls of a sub-agent are told as its own, with what it used told where it 
   // The time of the help is that of the sub-agent, and is not counted twice.
   expect(record.stats.tool_ms).toBe(own?.duration_ms);
   expect(record.stats.waited_ms).toBeGreaterThan(0);
+});
+
+test("why a call failed is told: a tool's words, and what the task of a sub-agent ended with", async () => {
+  const broken = helper("broken", [
+    [{ error: new ModelError("upstream_refused", "it is closed", { retryable: false }) }],
+  ]);
+  const slow = helper("slow", [[{ wait: new Promise(() => undefined) }]], {
+    limits: { seconds: 0.05 },
+  });
+  const asks = helper("asks", [help("broken"), [{ text: "Nobody." }]], { agents: [broken] });
+  const { agent } = scriptedAgent(
+    [
+      [
+        { call: "fail", args: {} },
+        { call: "get", args: {} },
+      ],
+      help("asks", "slow"),
+      [{ text: "Done." }],
+    ],
+    { tools, agents: [asks, slow] },
+  );
+  const { record, state } = await recordOf(await start(agent));
+  const errors = record.calls.map(({ name, arguments: json, error }) => [
+    (JSON.parse(json) as { name?: string }).name ?? name,
+    error,
+  ]);
+  const [reason] = Object.values(state.tasks).flatMap(({ ended }) => ended?.reason ?? []);
+  expect(Object.fromEntries(errors)).toEqual({
+    fail: { code: "failed", message: "no such place" },
+    get: undefined,
+    asks: undefined,
+    broken: { code: "upstream_refused", message: "it is closed" },
+    slow: { code: "timeout", message: reason },
+  });
+});
+
+test("why a tool failed is not told where a person has refused its result", async () => {
+  const held = defineTool({
+    name: "held",
+    description: "",
+    effect: "pure",
+    approval: { result: "on error" },
+    run: () => {
+      throw new Error("the secret");
+    },
+  });
+  const { agent } = scriptedAgent([[{ call: "held", args: {} }], [{ text: "Done." }]], {
+    tools: [held],
+  });
+  const started = await start(agent);
+  await decide(started, { decision: "redact", replacement: "nothing" });
+  const { record } = await recordOf(started);
+  expect(record.calls).toMatchObject([{ outcome: "failed" }]);
+  expect(JSON.stringify(record)).not.toContain("the secret");
 });
 
 test("a call that was taken back is not told, and its round counts once", async () => {

@@ -202,13 +202,13 @@ function otherOutput(tree: TaskTree, undisturbed: TaskTree): string[] {
   }
 }
 
-/** Without ids, which are new in every run; numbers are those of citations. */
+/** Without ids and times, which are new in every run; numbers are those of citations. */
 function plain(value: unknown): unknown {
   const ids = ["id", "call_id", "item_id", "task_id", "child_task_ids"];
+  const isNew = (key: string, one: unknown): boolean =>
+    key === "duration_ms" || (ids.includes(key) && typeof one !== "number");
   return JSON.parse(
-    JSON.stringify(value, (key, one: unknown) =>
-      ids.includes(key) && typeof one !== "number" ? undefined : one,
-    ),
+    JSON.stringify(value, (key, one: unknown) => (isNew(key, one) ? undefined : one)),
   );
 }
 

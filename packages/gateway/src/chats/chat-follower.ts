@@ -12,6 +12,8 @@ export interface FollowChatsOptions {
   /** The last change that the reader has; undefined: what happens from now on. */
   after: number | undefined;
   heartbeatMs: number;
+  /** What a reader sends back to go on behind this change. */
+  idOf: (stamp: number) => string | number;
 }
 
 /** What is read and written at once: a summary is about half a kilobyte. */
@@ -47,6 +49,11 @@ export class ChatFollower implements StreamSource {
     });
   }
 
+  /** Undefined before anything was written to a reader who begins now. */
+  get cursor(): number | undefined {
+    return this.#isOpen ? this.#sent : this.#options.after;
+  }
+
   get isBehind(): boolean {
     return !this.#isOpen || this.#sent < this.#head;
   }
@@ -57,7 +64,7 @@ export class ChatFollower implements StreamSource {
   }
 
   sign(): string {
-    return frame({ type: "chats.heartbeat", head: this.#head });
+    return this.#frame({ type: "chats.heartbeat", head: this.#head });
   }
 
   /** To be called once, whatever became of it. */
@@ -76,8 +83,8 @@ export class ChatFollower implements StreamSource {
     // With an id where the reader stands at the head now: it comes back with it, also if it has heard nothing else.
     this.#connection.write(
       after === undefined
-        ? frame(opened, head)
-        : frame(opened) + (isKnown ? "" : frame({ type: "chats.reset", head }, head)),
+        ? this.#frame(opened, head)
+        : this.#frame(opened) + (isKnown ? "" : this.#frame({ type: "chats.reset", head }, head)),
     );
   }
 
@@ -85,12 +92,13 @@ export class ChatFollower implements StreamSource {
     const head = this.#head;
     const changes = await this.#feed.store.chatChanges(this.#sent, changesAtOnce);
     if (changes.length > 0)
-      this.#connection.write(changes.map((change) => frame(change, change.stamp)).join(""));
+      this.#connection.write(changes.map((change) => this.#frame(change, change.stamp)).join(""));
     const last = changes.at(-1)?.stamp ?? this.#sent;
     this.#sent = changes.length < changesAtOnce ? Math.max(last, head) : last;
   }
-}
 
-function frame(event: ChatFeedEvent | ChatChange, id?: number): string {
-  return encodeTaskEvent(JSON.stringify(event), id);
+  #frame(event: ChatFeedEvent | ChatChange, stamp?: number): string {
+    const id = stamp === undefined ? undefined : this.#options.idOf(stamp);
+    return encodeTaskEvent(JSON.stringify(event), id);
+  }
 }

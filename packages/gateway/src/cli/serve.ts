@@ -23,6 +23,7 @@ export async function serve(
       env,
       dataFolder: dataFolder(terminal),
       configFile: configFileOf(loaded),
+      world: terminal,
       logTo: stderr,
     }),
   );

@@ -10,7 +10,7 @@ import { toolGroupsOf, type KnownGroups } from "./tool-groups.ts";
 type KnownToChats = Omit<NamedModels, "insteadOf"> & KnownGroups;
 
 /** Those that a gateway with the demo has where the file names none. */
-export const demoAgentNames: readonly string[] = ["demo-agent", "forecaster"];
+export const demoAgentNames: readonly string[] = ["demo-agent", "forecaster", "messenger"];
 
 /** `[chats]`: what chats have that say nothing else. */
 export function readChats(table: unknown, known: KnownToChats, reading: Reading): ChatsConfig {

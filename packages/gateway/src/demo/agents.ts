@@ -1,50 +1,40 @@
-import { defineAgent, defineTool, timeGroup, type Agent } from "@deltawire/agent";
+import { defineAgent, timeGroup, type Agent } from "@deltawire/agent";
+import {
+  drawPicture,
+  failOnPurpose,
+  getWeather,
+  openNote,
+  sendMessage,
+  slowCount,
+} from "./tools.ts";
 
-/** Agents for a gateway without any: they show a tool, a question to a person and a sub-agent, on the demo model. */
+/**
+ * Agents for a gateway without any: they show tools, questions to a person, references and sub-agents two deep, on the
+ * demo model.
+ */
 export function demoAgents(model: string): Agent[] {
-  const weather = defineTool<{ city: string }>({
-    name: "get_weather",
-    description: "The weather in a city. Invented: this is a demonstration.",
-    input: {
-      type: "object",
-      properties: { city: { type: "string" } },
-      required: ["city"],
-      additionalProperties: false,
-    },
-    effect: "pure",
-    run: ({ city }) => {
-      const text = JSON.stringify({ city, temperature: "15C", condition: "sunny" });
-      const group = { type: "text", text, id: city, title: `The weather in ${city}` };
-      return { message_content: [group], block_list: [group] };
-    },
-  });
-  const message = defineTool<{ to: string; text: string }>({
-    name: "send_message",
-    description: "Sends a message to somebody. Only pretended, but a person is asked before it.",
-    input: {
-      type: "object",
-      properties: { to: { type: "string" }, text: { type: "string" } },
-      required: ["to", "text"],
-      additionalProperties: false,
-    },
-    effect: "once",
-    approval: "ask always",
-    run: ({ to }) => `The message to ${to} would have been sent. This is a demonstration.`,
+  const messenger = defineAgent({
+    name: "messenger",
+    description: "Sends messages. A person is asked before each.",
+    instructions: "You send messages.",
+    model,
+    tools: [sendMessage],
   });
   const forecaster = defineAgent({
     name: "forecaster",
-    description: "Knows the weather everywhere.",
+    description: "Knows the weather everywhere, and has it told by the messenger.",
     instructions: "You tell the weather.",
     model,
-    tools: [weather],
+    tools: [getWeather],
+    agents: [messenger],
   });
   const assistant = defineAgent({
     name: "demo-agent",
     description: "Shows what an agent can do, without a key.",
     instructions: "You help with what you are asked.",
     model,
-    tools: [timeGroup(), weather, message],
-    agents: [forecaster],
+    tools: [timeGroup(), getWeather, sendMessage, drawPicture, openNote, slowCount, failOnPurpose],
+    agents: [forecaster, messenger],
   });
-  return [assistant, forecaster];
+  return [assistant, forecaster, messenger];
 }

@@ -6,7 +6,7 @@ import { requestTokens, tokensIn, usageOf, type Usage } from "./count.ts";
 import { waitForAgents } from "./helper-calls.ts";
 import { offeredTools, type OfferedTool, type Plan, type PlannedCall } from "./offered-tools.ts";
 import { isChinese, reportOf, sayAttachments, sayWords, summaryOf } from "./say.ts";
-import { showcase } from "./showcase.ts";
+import { exactWords, showcase } from "./showcase.ts";
 import { titleAsked } from "./title.ts";
 
 /** What the demo model answers, in order. */
@@ -70,6 +70,8 @@ function nextCalls(
   const none = { calls: [], says: "" };
   const { words, results, summary } = conversation;
   if (tools.length === 0 || summary !== undefined || asksForSummary(words)) return none;
+  // What is only to be said is no wish.
+  if (exactWords(words) !== undefined) return none;
   const waits = request.tool_choice === "none" ? [] : waitForAgents(results, tools);
   if (waits.length > 0) return { calls: waits, says: "I wait for the answer." };
   const plan = chooseCalls(words, request, tools);

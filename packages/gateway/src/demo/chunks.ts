@@ -11,6 +11,8 @@ export interface Envelope {
 }
 
 const textPiece = 6;
+/** A longer text comes in longer pieces: at the pace of the demo that a person sees, within half a minute. */
+const mostPieces = 2000;
 const argumentsPiece = 8;
 
 /** The answer as a well-behaved server streams it, the usage included. */
@@ -72,7 +74,9 @@ function deltas(moves: readonly Move[], { newId }: Envelope): ChatDelta[] {
       case "reasoning":
         return pieces(move.text, textPiece).map((text) => ({ reasoning_content: text }));
       case "text":
-        return pieces(move.text, textPiece).map((text) => ({ content: text }));
+        return pieces(move.text, Math.max(textPiece, Math.ceil(move.text.length / mostPieces))).map(
+          (text) => ({ content: text }),
+        );
       case "call":
         return callDeltas(move, calls++, newId("call"));
       default:

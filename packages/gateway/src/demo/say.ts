@@ -13,6 +13,8 @@ export function isChinese(text: string): boolean {
 /** What is said where no rule knows better: the user's words, and what this is. */
 export function sayWords(words: string, tools: readonly OfferedTool[]): string {
   if (isChinese(words)) return sayChineseWords(words);
+  const rightToLeft = rightToLeftWords.find(({ script }) => script.test(words));
+  if (rightToLeft !== undefined) return rightToLeft.say(quote(words));
   if (/\b(?:what|which) tools\b/i.test(words)) return sayTools(tools);
   if (/\b(?:who|what) are you\b|\byour name\b|\b(?:what|which) model\b/i.test(words))
     return `I am **Deltawire's demo model**. No key, no network, no intelligence: I answer by simple rules, so that you can see text, reasoning and tool calls stream before you connect a real model.`;
@@ -25,6 +27,19 @@ function sayChineseWords(words: string): string {
   if (/你是谁|你是什么|叫什么|什么模型|哪个模型/.test(words)) return about;
   return `你说：\n\n${quote(words)}\n\n${about}`;
 }
+
+const rightToLeftWords = [
+  {
+    script: /\p{Script=Arabic}/u,
+    say: (words: string) =>
+      `قلتَ:\n\n${words}\n\nأنا **نموذج العرض** في Deltawire: أجيب وفق قواعد بسيطة، ولا أحتاج إلى مفتاح.`,
+  },
+  {
+    script: /\p{Script=Hebrew}/u,
+    say: (words: string) =>
+      `אמרת:\n\n${words}\n\nאני **מודל ההדגמה** של Deltawire: אני עונה לפי כללים פשוטים, בלי מפתח.`,
+  },
+];
 
 function sayTools(tools: readonly OfferedTool[]): string {
   if (tools.length === 0)

@@ -1,34 +1,28 @@
+import { longMarkdown, longText } from "./long-answer.ts";
+import { code, list, math, table } from "./markdown-samples.ts";
+
 /** Markdown that shows what a page or a terminal can draw, if the words ask for some. */
 export function showcase(said: string): string | undefined {
+  const exact = exactWords(said);
+  if (exact !== undefined) return exact;
   const words = said.slice(0, 4000);
+  const kilobytes = /\blong markdown (\d+)/i.exec(words)?.[1];
+  if (kilobytes !== undefined) return longMarkdown(Number(kilobytes));
   const long = /\blong (\d+)\b/i.exec(words)?.[1];
-  if (long !== undefined) return longText(Math.min(Number(long), mostWords));
+  if (long !== undefined) return longText(Number(long));
   const asked = parts.filter(({ when }) => when.test(words));
   return asked.length === 0 ? undefined : asked.map(({ text }) => text).join("\n\n");
 }
 
-const mostWords = 20_000;
-
-const table = `| part | what it does |
-| --- | --- |
-| client | asks, on the wire that it knows |
-| **gateway** | translates and mends |
-| upstream | answers, on the wire that *it* knows |`;
-
-const list = `What travels over the wire:
-
-1. the words of the user
-2. what the model thinks
-   - as a summary
-   - or as it was thought
-3. calls of tools, and their results`;
-
-const code = `\`\`\`ts
-const reply = await fetch("http://127.0.0.1:4141/v1/responses", {
-  method: "POST",
-  body: JSON.stringify({ model: "demo/clean", input: "Hello" }),
-});
-\`\`\``;
+/** What stands in a fenced block after "say exactly": to be said back as it is, whatever it is. */
+export function exactWords(said: string): string | undefined {
+  const begun = /(?:\bsay exactly\b|原样)[^\n]*\n\s*?^(`{3,}|~{3,})[^\n]*\n/im.exec(said);
+  const [before = "", fence = ""] = begun ?? [];
+  if (begun === null) return undefined;
+  const rest = said.slice(begun.index + before.length);
+  const end = new RegExp(`^${fence}${fence.charAt(0)}*[ \\t]*$`, "m").exec(rest);
+  return (end === null ? rest : rest.slice(0, end.index)).replace(/\n$/, "");
+}
 
 const markdown = `# A demo of Markdown
 
@@ -47,11 +41,5 @@ const parts = [
   { when: /\btables?\b|表格/i, text: `A table, as a demo:\n\n${table}` },
   { when: /\blists?\b|列表/i, text: list },
   { when: /\bcode\b|代码/i, text: `Some code, as a demo:\n\n${code}` },
+  { when: /\bmath(?:s|ematics)?\b|\bformulas?\b|数学|公式/i, text: math },
 ];
-
-function longText(count: number): string {
-  const words = "this is a long answer of the demo model and it goes on word by word until".split(
-    " ",
-  );
-  return Array.from({ length: count }, (_, at) => words[at % words.length] ?? "").join(" ");
-}

@@ -135,7 +135,14 @@ export const chatSchemas: Record<string, Schema> = {
       answers: { ...text, description: "The version of its message that it answers." },
       continues: text,
       masked_with: text,
-      inputs: listOf(anything),
+      child_references: {
+        ...listOf(anything),
+        description: "Those of sub-agents, each with the task_id whose number it is.",
+      },
+      inputs: {
+        ...listOf(anything),
+        description: "What was said while it ran; taken_at is an index of output.",
+      },
       error: shape({ phase: words("model", "tool", "approval"), code: text, message: text }),
       usage: ref("Usage"),
       tree_usage: ref("Usage"),
@@ -150,6 +157,7 @@ export const chatSchemas: Record<string, Schema> = {
       "answers",
       "continues",
       "masked_with",
+      "child_references",
       "inputs",
       "error",
       "usage",
@@ -160,7 +168,28 @@ export const chatSchemas: Record<string, Schema> = {
   ),
   ChainRecord: shape(
     {
-      calls: listOf(anything),
+      calls: listOf(
+        shape(
+          {
+            call_id: text,
+            task_id: { ...text, description: "Of the sub-agent that called, if it was one." },
+            round: integer(0),
+            name: text,
+            arguments: text,
+            outcome: text,
+            result: text,
+            started_at: text,
+            duration_ms: { type: "number" },
+            decisions: listOf(text),
+            error: {
+              ...shape({ code: text, message: text }),
+              description: "Why the tool or the sub-agent failed.",
+            },
+            usage: ref("Usage"),
+          },
+          ["task_id", "result", "started_at", "duration_ms", "decisions", "error", "usage"],
+        ),
+      ),
       stats: anything,
       warnings: {
         ...listOf(shape({ code: text, message: text, count: integer(1) })),

@@ -1,3 +1,4 @@
+import { codexBlock } from "../codex/config-block.ts";
 import type { Config } from "../config/config.ts";
 import { routes } from "./routes.ts";
 
@@ -33,17 +34,10 @@ export function homePage(
 </style>
 <h1>Deltawire ${escaped(version)}</h1>
 <p>This gateway lets any Responses or Chat client use any Chat or Responses upstream. It is running.</p>
+<p>Its page with chats and approvals is not built here. In the repository <code>npm run build:page</code> builds it, and so does <code>npm start</code>.</p>
 <h2>Codex</h2>
 <p>Run <code>npm start -- codex</code>, or put this into <code>~/.codex/config.toml</code>:</p>
-<pre>model = "${escaped(model)}"
-model_provider = "deltawire"
-
-[model_providers.deltawire]
-name = "Deltawire"
-base_url = "${escaped(url)}/v1"
-wire_api = "responses"
-experimental_bearer_token = "${isOpen ? "local" : "YOUR TOKEN"}"
-model_catalog_url = "${escaped(url)}/v1/models"</pre>
+<pre>${escaped(codexBlock({ url, model, token: isOpen ? "local" : "YOUR TOKEN" }).trimEnd())}</pre>
 <h2>Any OpenAI client</h2>
 <pre>curl ${escaped(url)}/v1/chat/completions \\
   -H "content-type: application/json" \\
@@ -61,10 +55,7 @@ function inCode(html: string): string {
   return html.replaceAll(/`([^`]*)`/g, "<code>$1</code>");
 }
 
+/** For text between tags; nothing of it stands in an attribute. */
 function escaped(text: string): string {
-  return text
-    .replaceAll("&", "&amp;")
-    .replaceAll("<", "&lt;")
-    .replaceAll(">", "&gt;")
-    .replaceAll('"', "&quot;");
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }

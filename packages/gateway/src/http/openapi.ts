@@ -1,6 +1,7 @@
 import { chatOperations } from "./chat-openapi.ts";
 import { chatSchemas } from "./chat-schemas.ts";
 import type { Operation } from "./openapi-parts.ts";
+import { pageOperations } from "./page-openapi.ts";
 import { routes, type RouteName } from "./routes.ts";
 import { taskOperations, taskSchemas } from "./task-openapi.ts";
 
@@ -73,7 +74,11 @@ export function openApi(version: string, url: string): object {
   };
 }
 
-const operations = new Map<RouteName, Operation>([...taskOperations, ...chatOperations]);
+const operations = new Map<RouteName, Operation>([
+  ...taskOperations,
+  ...chatOperations,
+  ...pageOperations,
+]);
 
 function pathParameters(path: string): object[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({

@@ -1,4 +1,5 @@
 import { chatRoutes } from "./chat-routes.ts";
+import { pageRoutes } from "./page-routes.ts";
 import type { Route } from "./route.ts";
 
 /** What the gateway serves. The router, the OpenAPI document and the page at `/` are made from it. */
@@ -117,6 +118,13 @@ export const routes = [
     summary: "A word to a task that runs; the model hears it at its next round.",
   },
   {
+    method: "GET",
+    path: "/api/approvals",
+    name: "approvals",
+    open: false,
+    summary: "What all tasks wait for that a person has to decide, the oldest first.",
+  },
+  {
     method: "POST",
     path: "/api/approvals/{approval}",
     name: "decide approval",
@@ -128,7 +136,7 @@ export const routes = [
     path: "/api/events",
     name: "events",
     open: false,
-    summary: "The events of several tasks on one connection.",
+    summary: "The changes of chats and the events of several tasks on one connection.",
   },
   {
     method: "POST",
@@ -161,6 +169,13 @@ export const routes = [
   },
   {
     method: "GET",
+    path: "/deltawire/codex",
+    name: "codex",
+    open: false,
+    summary: "How to connect Codex: what to paste, and what `migrate` would change.",
+  },
+  {
+    method: "GET",
     path: "/deltawire/lessons",
     name: "lessons",
     open: false,
@@ -188,13 +203,7 @@ export const routes = [
     summary: "200 while requests are taken, 503 while it shuts down.",
   },
   { method: "GET", path: "/openapi.json", name: "openapi", open: true, summary: "This document." },
-  {
-    method: "GET",
-    path: "/",
-    name: "home",
-    open: true,
-    summary: "What this is and how to connect.",
-  },
+  ...pageRoutes,
 ] as const satisfies readonly Route[];
 
 export type RouteName = (typeof routes)[number]["name"];

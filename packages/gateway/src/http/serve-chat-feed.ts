@@ -19,7 +19,8 @@ export class ChatStreams {
     const { heartbeatMs } = this.#connections;
     const after = stampOf(call);
     const connection = this.#connections.of(call);
-    const follower = new ChatFollower(this.#feed, { after, heartbeatMs }, connection);
+    const idOf = (stamp: number): number => stamp;
+    const follower = new ChatFollower(this.#feed, { after, heartbeatMs, idOf }, connection);
     try {
       await this.#connections.serve(call, connection, [follower]);
     } finally {

@@ -1,17 +1,20 @@
-import type { Config } from "../config/config.ts";
+import type { Config, UpstreamConfig } from "../config/config.ts";
 import type { ModelDiscovery } from "../models/discovery.ts";
 import { modelList } from "../models/list.ts";
 import { modelsOf } from "../models/resolve.ts";
 import type { Relay } from "../relay/relay.ts";
+import type { BuiltPage } from "./built-page.ts";
 import { sendJson, type Call } from "./call.ts";
 import { homePage } from "./home-page.ts";
 import { openApi } from "./openapi.ts";
 import { Problem } from "./problem.ts";
+import { servePage } from "./serve-page.ts";
 
 export interface StatusServer {
   config: Config;
   relay: Relay;
   discovery: ModelDiscovery;
+  page: BuiltPage;
   version: string;
   url: () => string;
   isDraining: () => boolean;
@@ -38,16 +41,36 @@ export async function serveModel({ response, rest }: Call, server: StatusServer)
 
 export function serveUpstreams({ response }: Call, server: StatusServer): void {
   const discovered = server.discovery.snapshot();
-  const upstreams = [...server.relay.upstreams.values()].map(({ config, circuit }) => ({
-    name: config.name,
-    base_url: config.baseUrl,
-    speaks: config.speaks,
-    profile: config.profile.name,
-    has_key: config.apiKey !== undefined,
-    circuit: circuit.state,
-    models: [...modelsOf(config, discovered).keys()],
-  }));
+  const upstreams = [...server.relay.upstreams.values()].map(
+    ({ config, circuit, lastProblem }) => ({
+      name: config.name,
+      base_url: config.baseUrl,
+      speaks: config.speaks,
+      profile: config.profile.name,
+      has_key: config.apiKey !== undefined,
+      ...(config.apiKeyVariable === undefined ? {} : { key_variable: config.apiKeyVariable }),
+      circuit: circuit.state,
+      ...(circuit.lastGoodAt === undefined ? {} : { last_good_at: isoOf(circuit.lastGoodAt) }),
+      ...(circuit.lastBadAt === undefined ? {} : { last_bad_at: isoOf(circuit.lastBadAt) }),
+      ...(circuit.lastBadAt === undefined || lastProblem === undefined
+        ? {}
+        : { last_problem: server.relay.secrets.redact(lastProblem.message) }),
+      listing: standingOf(config, server),
+      models: [...modelsOf(config, discovered).keys()],
+    }),
+  );
   sendJson(response, 200, { upstreams });
+}
+
+function isoOf(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+function standingOf(upstream: UpstreamConfig, { discovery, relay }: StatusServer) {
+  const standing = discovery.standing(upstream);
+  return standing.is === "failed"
+    ? { is: standing.is, why: relay.secrets.redact(standing.why) }
+    : standing;
 }
 
 export function serveLessons({ response }: Call, { relay }: StatusServer): void {
@@ -76,14 +99,16 @@ export function serveOpenApi({ response }: Call, { version, url }: StatusServer)
   sendJson(response, 200, openApi(version, url()));
 }
 
+/** The page, and without one the words that connect a client. */
 export async function serveHome(call: Call, server: StatusServer): Promise<void> {
-  const { request, response } = call;
+  if (await servePage(call, server.page)) return;
+  const { response } = call;
   const { config, version } = server;
-  // Where it was asked for is where it can be reached, whatever it listens on.
-  const { host } = request.headers;
-  const url = host === undefined ? server.url() : `http://${host}`;
-  const [first] = (await currentList(server)).data;
-  const page = homePage(config, { url, version, firstModel: first?.id });
+  const page = homePage(config, {
+    url: reachedAt(call, server),
+    version,
+    firstModel: await firstModel(server),
+  });
   response.writeHead(200, {
     "content-type": "text/html; charset=utf-8",
     "content-length": Buffer.byteLength(page),
@@ -93,6 +118,16 @@ export async function serveHome(call: Call, server: StatusServer): Promise<void>
     "referrer-policy": "no-referrer",
   });
   response.end(page);
+}
+
+/** Where it was asked for is where it can be reached, whatever it listens on. */
+export function reachedAt({ request }: Call, server: StatusServer): string {
+  const { host } = request.headers;
+  return host === undefined ? server.url() : `http://${host}`;
+}
+
+export async function firstModel(server: StatusServer): Promise<string | undefined> {
+  return (await currentList(server)).data[0]?.id;
 }
 
 async function currentList(

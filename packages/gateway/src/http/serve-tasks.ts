@@ -1,5 +1,7 @@
 import { hasEnded, isBlobHash, taskStatuses, type TaskStatus } from "@deltawire/tasks";
-import { readCursor, readTaskCursor, resumedCursors } from "../tasks/follow/cursors.ts";
+import type { ApprovalsReply } from "@deltawire/tasks/chats";
+import type { AnswerPlaces } from "../chats/answer-places.ts";
+import { chatsName, reachedCursors, readCursor, readTaskCursor } from "../tasks/follow/cursors.ts";
 import type { EventStreams } from "../tasks/follow/event-streams.ts";
 import { readCancel, readDecision, readTaskInput, readTaskRequest } from "../tasks/task-request.ts";
 import { invalid } from "../tasks/body-fields.ts";
@@ -9,6 +11,7 @@ import type { TaskRecords } from "../tasks/task-runtime.ts";
 import { sendJson, type Call } from "./call.ts";
 import { pageOf, readLimit } from "./listed-page.ts";
 import { Problem } from "./problem.ts";
+import { readStamp } from "./read-stamp.ts";
 import { readJson } from "./request-body.ts";
 import { sendBlob } from "./send-blob.ts";
 import type { Handler, TaskHandlers } from "./server.ts";
@@ -19,12 +22,15 @@ import {
   headerOf,
   idempotencyKey,
   replaysAll,
+  rootProblem,
   served,
 } from "./task-calls.ts";
 
 export interface TaskServer {
   tasks: TaskService;
   streams: EventStreams;
+  /** Where the chats are in which tasks answer; undefined: there are none. */
+  places?: Pick<AnswerPlaces, "of">;
   maxBodyBytes: number;
 }
 
@@ -39,6 +45,7 @@ export function taskHandlers(server: TaskServer): TaskHandlers {
     "task events": handler(serveTaskEvents),
     "cancel task": handler(cancelTask),
     "task input": handler(addInput),
+    approvals: handler(listApprovals),
     "decide approval": handler(decideApproval),
     events: handler(serveEvents),
     blob: handler(serveBlob),
@@ -114,20 +121,42 @@ async function serveTaskEvents(call: Call, { tasks, streams }: TaskServer): Prom
 /** The tasks that one connection may follow: every event's id names all of them. */
 const mostTasks = 100;
 
+/**
+ * Tasks, and with `chats` the changes of chats, on one connection. A page that asks for the latter is not to lose all of it
+ * for one task that is gone: it is told in the stream. Whoever follows tasks alone is told by the status.
+ */
 async function serveEvents(call: Call, { tasks, streams }: TaskServer): Promise<void> {
   const { request, url } = call;
-  const named = url.searchParams.getAll("task").map((text) => readTaskCursor(text, "task"));
-  if (named.length === 0) throw invalid("task", "expected at least one ?task=TASK:NUMBER");
+  const query = url.searchParams;
+  const named = query.getAll("task").map((text) => readTaskCursor(text, "task"));
+  const stamps = query
+    .getAll(chatsName)
+    .map((text) => (text === "" ? undefined : readStamp(text, chatsName)));
+  if (stamps.length > 1) throw invalid(chatsName, "expected one stamp");
+  if (named.length === 0 && stamps.length === 0)
+    throw invalid("task", "expected at least one ?task=TASK:NUMBER, or ?chats=STAMP");
   if (named.length > mostTasks)
     throw invalid("task", `expected at most ${mostTasks} tasks, got ${named.length}`);
   if (new Set(named.map(({ taskId }) => taskId)).size < named.length)
     throw invalid("task", "the same task is named twice");
   const lastEventId = headerOf(request.headers["last-event-id"]);
-  for (const { taskId } of named) await checkRoot(taskId, tasks);
+  const reached = reachedCursors(lastEventId);
+  const chats = stamps.map((stamp) => ({ after: reached.get(chatsName) ?? stamp }))[0];
+  const refused: { taskId: string; problem: Problem }[] = [];
+  for (const { taskId } of named) {
+    const problem = await rootProblem(taskId, tasks);
+    if (problem === undefined) continue;
+    if (chats === undefined) throw problem;
+    refused.push({ taskId, problem });
+  }
   await streams.serve(call, {
-    cursors: resumedCursors(named, lastEventId),
+    cursors: named
+      .filter(({ taskId }) => !refused.some((one) => one.taskId === taskId))
+      .map(({ taskId, after }) => ({ taskId, after: reached.get(taskId) ?? after })),
+    chats,
+    refused,
     several: true,
-    replayAll: replaysAll(url.searchParams),
+    replayAll: replaysAll(query),
     cameBack: lastEventId !== undefined,
   });
 }
@@ -154,6 +183,17 @@ async function addInput(call: Call, { tasks, maxBodyBytes }: TaskServer): Promis
   if (outcome === "unknown") throw taskNotFound(taskId);
   if (outcome === "ended") throw notRunning(taskId, (await viewOf(taskId, tasks)).status);
   sendJson(response, 200, { task_id: taskId, delivery });
+}
+
+/** Of the tasks that have ended none is looked at. */
+async function listApprovals({ response }: Call, { tasks, places }: TaskServer): Promise<void> {
+  const pending = await tasks.runtime.pending();
+  const chats = await places?.of(new Set(pending.map(({ root_task_id }) => root_task_id)));
+  const data = pending.map((one) => {
+    const chat = chats?.get(one.root_task_id);
+    return chat === undefined ? one : { ...one, chat };
+  });
+  sendJson(response, 200, { data } satisfies ApprovalsReply);
 }
 
 async function decideApproval(call: Call, { tasks, maxBodyBytes }: TaskServer): Promise<void> {

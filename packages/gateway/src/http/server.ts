@@ -1,10 +1,17 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from "node:http";
 import type { Duplex } from "node:stream";
-import type { ServerConfig } from "../config/config.ts";
+import type { ClientConfig, ServerConfig } from "../config/config.ts";
 import { logRequest, type Log } from "../log.ts";
 import { newId } from "../new-id.ts";
-import { checkOrigin, corsHeaders } from "../security/guard.ts";
-import { bearerOf, Tokens } from "../security/tokens.ts";
+import { checkOrigin, corsHeaders, isOwnPage } from "../security/guard.ts";
+import { sessionsIn, sessionValue } from "../security/session.ts";
+import { bearerOf, missingToken, Tokens } from "../security/tokens.ts";
 import { sendJson, type Call } from "./call.ts";
 import { chatRouteNames } from "./chat-routes.ts";
 import { Problem, problemReply } from "./problem.ts";
@@ -24,6 +31,7 @@ export const taskRoutes = [
   "task events",
   "cancel task",
   "task input",
+  "approvals",
   "decide approval",
   "events",
   "ui messages",
@@ -60,6 +68,7 @@ export function httpServer(
   patience = usualPatience,
 ): HttpServer {
   const tokens = new Tokens(config.clients);
+  const sessions = new Tokens(config.clients, sessionValue);
   const running = new Set<AbortController>();
   const answering = new WeakMap<Duplex, Set<ServerResponse>>();
   let draining = false;
@@ -141,7 +150,7 @@ export function httpServer(
         );
       }
       quiet = routed.open;
-      const client = tokens.clientOf(bearerOf(request.headers));
+      const client = clientOf(request.headers);
       if (!routed.open && tokens.required && client === undefined)
         throw missingToken(bearerOf(request.headers) !== "");
       if (!routed.open && draining)
@@ -169,6 +178,14 @@ export function httpServer(
           failure,
         });
     }
+  }
+
+  /** A token counts before the cookie of our page does. */
+  function clientOf(headers: IncomingHttpHeaders): ClientConfig | undefined {
+    const bearer = bearerOf(headers);
+    if (bearer !== "" || !isOwnPage(headers)) return tokens.clientOf(bearer);
+    const found = sessionsIn(headers).map((value) => sessions.clientOf(value));
+    return found.find((client) => client !== undefined);
   }
 
   return {
@@ -211,16 +228,6 @@ function newCall(
     firstByteAt: undefined,
   };
   return { id, request, response, url, signal, rest: "", ...nothing };
-}
-
-function missingToken(isWrong: boolean): Problem {
-  const what = isWrong
-    ? "the token that was sent is none of this gateway's"
-    : "this gateway wants a token";
-  return new Problem(
-    "missing_token",
-    `${what}: send Authorization: Bearer TOKEN, with one of its configuration or of DELTAWIRE_TOKEN`,
-  );
 }
 
 /** Tells the client, if it is still there, and answers with the failure's code. */

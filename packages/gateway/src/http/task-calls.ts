@@ -22,15 +22,24 @@ export function served<Server>(
 }
 
 /** Only root tasks have streams of their own. */
-export async function checkRoot(taskId: string, { records }: TaskService): Promise<void> {
+export async function checkRoot(taskId: string, tasks: TaskService): Promise<void> {
+  const problem = await rootProblem(taskId, tasks);
+  if (problem !== undefined) throw problem;
+}
+
+/** Why a task has no stream; undefined: it has. */
+export async function rootProblem(
+  taskId: string,
+  { records }: TaskService,
+): Promise<Problem | undefined> {
   const rootTaskId = await records.rootOf(taskId);
-  if (rootTaskId === undefined) throw taskNotFound(taskId);
-  if (rootTaskId !== taskId)
-    throw new Problem(
-      "not_a_root_task",
-      `${taskId} is a sub-agent's task, whose events are among those of ${rootTaskId}; follow that`,
-      { beside: { root_task_id: rootTaskId } },
-    );
+  if (rootTaskId === undefined) return taskNotFound(taskId);
+  if (rootTaskId === taskId) return undefined;
+  return new Problem(
+    "not_a_root_task",
+    `${taskId} is a sub-agent's task, whose events are among those of ${rootTaskId}; follow that`,
+    { beside: { root_task_id: rootTaskId } },
+  );
 }
 
 /** Who decides or cancels, for the log of the task. */

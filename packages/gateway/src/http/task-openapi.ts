@@ -110,6 +110,7 @@ export const taskOperations: ReadonlyMap<RouteName, Operation> = new Map<RouteNa
       },
     },
   ],
+  ["approvals", { answers: { "200": answer("What is to be decided.", ref("PendingApprovals")) } }],
   [
     "decide approval",
     {
@@ -128,14 +129,18 @@ export const taskOperations: ReadonlyMap<RouteName, Operation> = new Map<RouteNa
       parameters: [
         {
           ...query("task", listOf(text), "`TASK:NUMBER`, or `TASK` for one that begins anew."),
-          required: true,
           explode: true,
         },
+        query(
+          "chats",
+          text,
+          "The stamp of the last change of chats that is known, or nothing to begin now. With it the stream has no end, and a task that is not there is refused in it.",
+        ),
         replay,
-        header("Last-Event-ID", "The `id` of the last event: `A:12,B:0`."),
+        header("Last-Event-ID", "The `id` of the last event: `chats:7,A:12,B:0`."),
       ],
       answers: {
-        "200": stream("Events of all; their `id` is where the reader stands in each task."),
+        "200": stream("Events of all; their `id` is where the reader stands in each of them."),
         "204": nothingMore,
       },
     },
@@ -301,6 +306,36 @@ export const taskSchemas: Record<string, Schema> = {
       status: words("pending", "resolved", "expired"),
       resolution: { type: "object" },
       expires_at: text,
+    },
+  },
+  PendingApprovals: {
+    type: "object",
+    required: ["data"],
+    properties: { data: listOf(ref("PendingApproval")) },
+  },
+  PendingApproval: {
+    type: "object",
+    required: ["approval", "root_task_id", "requested_at", "agent", "depth"],
+    properties: {
+      approval: ref("Approval"),
+      root_task_id: text,
+      requested_at: { type: "string", format: "date-time" },
+      agent: text,
+      depth: { type: "integer", minimum: 0 },
+      call: {
+        type: "object",
+        required: ["name", "arguments"],
+        properties: { name: text, arguments: text },
+      },
+      input_schema: {
+        type: "object",
+        description: "Of the arguments of a call: a JSON Schema, as the model is told it.",
+      },
+      chat: {
+        type: "object",
+        required: ["chat_id", "title", "node_id", "version_id"],
+        properties: { chat_id: text, title: text, node_id: text, version_id: text },
+      },
     },
   },
   Decision: {

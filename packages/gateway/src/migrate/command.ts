@@ -1,39 +1,38 @@
 import { existsSync } from "node:fs";
-import { relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { parse } from "smol-toml";
 import { UsageError } from "../cli/arguments.ts";
 import { commandName, type Terminal } from "../cli/world.ts";
-import { isTable } from "../config/decode.ts";
-import { configPlaces } from "../config/find.ts";
 import { variableValue } from "../config/secret.ts";
-import { diffText, unifiedDiff, type DiffedFile, type DiffLine } from "./diff.ts";
-import { backUp, codexConfigFile, gatewayConfigFile, readIfThere, writeWhole } from "./files.ts";
-import { planMigration, type MigrationPlan } from "./plan.ts";
-import { MigrationError } from "./problem.ts";
+import { diffText, type DiffLine } from "./diff.ts";
+import { backUp, writeWhole } from "./files.ts";
+import type { MigrationPlan } from "./plan.ts";
+import {
+  isMigrationProblem,
+  prepareMigration,
+  shown,
+  type Migration,
+  type MigrationAsked,
+} from "./prepare.ts";
 
 /** `deltawire migrate [FILE] [--write] [--json]`: 0 when it is done, shown, or not needed, 1 when it cannot be done. */
 export async function migrateCommand(args: readonly string[], terminal: Terminal): Promise<number> {
   const asked = readArguments(args);
   try {
-    const migration = prepared(asked, terminal);
+    const migration = prepareMigration(asked, terminal);
     const written = asked.write && !migration.plan.nothingToDo;
     const backup = written ? write(migration) : undefined;
     if (asked.json) terminal.stdout.write(inJson(migration, written, backup));
     else terminal.stdout.write(inWords(migration, asked, written, backup, terminal));
     return 0;
   } catch (error) {
-    if (!isExpected(error)) throw error;
+    if (!isMigrationProblem(error)) throw error;
     if (asked.json) terminal.stdout.write(`${JSON.stringify({ error: error.message })}\n`);
     else terminal.stderr.write(`${error.message}\n`);
     return 1;
   }
 }
 
-interface Asked {
-  readonly file: string | undefined;
-  readonly gatewayFile: string | undefined;
-  readonly port: number | undefined;
+interface Asked extends MigrationAsked {
   readonly write: boolean;
   readonly json: boolean;
 }
@@ -65,73 +64,6 @@ function parsedArguments(args: readonly string[]) {
   } catch (error) {
     const reason = error instanceof Error ? error.message.split(". ")[0] : "";
     throw new UsageError(`${reason}; it is migrate [FILE] [--write] [--json]`);
-  }
-}
-
-interface Migration {
-  readonly codexFile: string;
-  readonly plan: MigrationPlan;
-  /** What starts the gateway where the plan expects it. */
-  readonly start: string;
-  readonly changes: readonly (DiffedFile & { readonly lines: readonly DiffLine[] })[];
-  readonly notes: readonly string[];
-}
-
-function prepared(asked: Asked, terminal: Terminal): Migration {
-  const { env, home, cwd } = terminal;
-  const codexFile =
-    asked.file === undefined ? codexConfigFile(env, home) : resolve(cwd, asked.file);
-  const gatewayFile =
-    asked.gatewayFile === undefined ? gatewayConfigFile(terminal) : resolve(cwd, asked.gatewayFile);
-  const codexText = readIfThere(codexFile);
-  const gatewayText = readIfThere(gatewayFile);
-  if (codexText === undefined && asked.file !== undefined)
-    throw new MigrationError(`${asked.file} does not exist; give the path of a Codex config.toml`);
-  const usual = portIn(gatewayText) ?? usualPort;
-  const port = asked.port ?? usual;
-  const plan = planMigration({
-    codexText: codexText ?? "",
-    codexFile: shown(codexFile, terminal),
-    gatewayText,
-    gatewayFile: shown(gatewayFile, terminal),
-    port,
-    env,
-  });
-  const files: DiffedFile[] = [
-    { file: codexFile, before: codexText, after: plan.codexText },
-    { file: gatewayFile, before: gatewayText, after: plan.gatewayText ?? "" },
-  ];
-  const changes = files
-    .filter(({ before, after }) => (before ?? "") !== after)
-    .map((change) => ({
-      ...change,
-      lines: unifiedDiff({ ...change, file: shown(change.file, terminal) }),
-    }));
-  const [inWorkingFolder = ""] = configPlaces(terminal);
-  const isHidden =
-    !plan.nothingToDo &&
-    gatewayFile !== inWorkingFolder &&
-    readIfThere(inWorkingFolder) !== undefined;
-  const notes = isHidden
-    ? [
-        ...plan.notes,
-        "A gateway that is started in this folder reads ./deltawire.toml instead: start it elsewhere, or migrate with --config deltawire.toml.",
-      ]
-    : plan.notes;
-  const start = port === usual ? "npm start" : `npm start -- --port ${port}`;
-  return { codexFile, plan, start, changes, notes };
-}
-
-const usualPort = 4141;
-
-/** Where the gateway of that file listens; what is wrong with the file is said by the plan. */
-function portIn(text: string | undefined): number | undefined {
-  try {
-    const { server } = parse(text ?? "");
-    const port = isTable(server) ? server["port"] : undefined;
-    return typeof port === "number" && port > 0 ? port : undefined;
-  } catch {
-    return undefined;
   }
 }
 
@@ -199,14 +131,6 @@ function nextSteps(
   return [heading, ...steps.map((step, index) => `  ${index + 1}. ${step}`)];
 }
 
-/** As the user would write it. */
-function shown(file: string, { cwd, home }: Terminal): string {
-  const here = relative(cwd, file);
-  if (!here.startsWith("..") && here !== "") return here;
-  const atHome = relative(home, file);
-  return atHome.startsWith("..") ? file : `~/${atHome}`;
-}
-
 function hasColours({ stdout, env }: Terminal): boolean {
   const isPlain = variableValue("NO_COLOR", env) !== undefined || env["TERM"] === "dumb";
   return stdout.isTTY === true && !isPlain;
@@ -223,8 +147,3 @@ const colours: Partial<Record<DiffLine["kind"], number>> = {
   removed: 31,
   added: 32,
 };
-
-/** What the user can do something about: a file that cannot be migrated, read or written. */
-function isExpected(error: unknown): error is Error {
-  return error instanceof Error && "code" in error && typeof error.code === "string";
-}

@@ -16,7 +16,12 @@ type State =
   | { readonly is: "unasked" }
   | { readonly is: "asking"; readonly answer: Promise<void> }
   | { readonly is: "answered"; readonly until: number }
-  | { readonly is: "failed"; readonly until: number };
+  | { readonly is: "failed"; readonly until: number; readonly why: string };
+
+/** `configured`: it is not asked. `told`: it has said it, now or before. */
+export type DiscoveryStanding =
+  | { readonly is: "configured" | "asking" | "told" }
+  | { readonly is: "failed"; readonly why: string };
 
 const freshMs = 5 * 60_000;
 const failedMs = 30_000;
@@ -57,6 +62,14 @@ export class ModelDiscovery {
     clearTimeout(timer);
   }
 
+  /** How it is known what an upstream has. */
+  standing(upstream: UpstreamConfig): DiscoveryStanding {
+    const state = this.#states.get(upstream);
+    if (state === undefined) return { is: "configured" };
+    if (state.is === "failed") return { is: "failed", why: state.why };
+    return { is: this.#known.has(upstream.name) ? "told" : "asking" };
+  }
+
   #refresh(): void {
     const now = this.#options.now();
     for (const [upstream, state] of this.#states) {
@@ -75,7 +88,8 @@ export class ModelDiscovery {
       this.#keep(upstream.name, models);
       this.#states.set(upstream, { is: "answered", until: now() + freshMs });
     } catch (cause) {
-      this.#states.set(upstream, { is: "failed", until: now() + failedMs });
+      const why = cause instanceof Error ? cause.message : String(cause);
+      this.#states.set(upstream, { is: "failed", until: now() + failedMs, why });
       onFailure?.(upstream, cause);
     }
   }

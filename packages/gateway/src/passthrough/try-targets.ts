@@ -74,7 +74,7 @@ async function tryUpstream(
 
 /** What an outcome says of the upstream, where it is no failure: failures count when nothing more is tried. */
 export function noted(upstream: Upstream, outcome: ForwardOutcome): ForwardOutcome {
-  if (outcome.is === "answered") upstream.circuit.succeeded();
+  if (outcome.is === "answered") upstream.circuit.succeeded(Date.now());
   else if (outcome.is === "left") upstream.circuit.undecided(Date.now());
   return outcome;
 }

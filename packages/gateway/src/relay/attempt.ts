@@ -215,7 +215,7 @@ class Attempt implements Dispatcher.DispatchHandler, Beating {
     if (this.#out.length > 0) {
       this.#quiet = 0;
       // It works, and nobody need wait for the end of its reply to know.
-      if (!receiver.hasSent) upstream.circuit.succeeded();
+      if (!receiver.hasSent) upstream.circuit.succeeded(Date.now());
       ready = receiver.send(this.#out, reply.bytes);
       if (this.#out.length === 1) this.#out.pop();
       else this.#out.length = 0;

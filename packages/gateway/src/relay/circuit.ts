@@ -11,6 +11,9 @@ const longestWaitMs = 60_000;
 /** Keeps requests from an upstream that is down, and lets one through now and then to see whether it is back. */
 export class Circuit {
   #state: State = { is: "closed", failures: 0 };
+  /** In milliseconds since 1970: when it answered last, and when it last did not. */
+  lastGoodAt: number | undefined;
+  lastBadAt: number | undefined;
 
   /** How many milliseconds the upstream is still left alone; undefined: it may be asked. */
   waitMs(now: number): number | undefined {
@@ -24,11 +27,13 @@ export class Circuit {
     this.#state = { is: "trying", until: now + longestWaitMs, waitMs: this.#state.waitMs };
   }
 
-  succeeded(): void {
+  succeeded(now: number): void {
+    this.lastGoodAt = now;
     this.#state = { is: "closed", failures: 0 };
   }
 
   failed(now: number): void {
+    this.lastBadAt = now;
     const state = this.#state;
     if (state.is === "closed") {
       const failures = state.failures + 1;

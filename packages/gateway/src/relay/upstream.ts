@@ -101,7 +101,7 @@ export class Upstream {
     const status = outcome === undefined || outcome.is === "left" ? undefined : statusOf(outcome);
     if (status === undefined) this.circuit.undecided(now);
     else if (status === 0 || status >= 500) this.circuit.failed(now);
-    else this.circuit.succeeded();
+    else this.circuit.succeeded(now);
   }
 
   /** How long to wait before it is asked again; undefined: it is not. */

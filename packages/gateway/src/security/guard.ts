@@ -23,6 +23,13 @@ export function checkOrigin(headers: IncomingHttpHeaders, server: ServerConfig):
   );
 }
 
+/** Whether a browser sent it for a page of ours, or a person by typing the address: only then a cookie counts. */
+export function isOwnPage(headers: IncomingHttpHeaders): boolean {
+  const { origin, "sec-fetch-site": site } = headers;
+  if (origin !== undefined && !isSameOrigin(origin, headers.host)) return false;
+  return site === undefined || site === "same-origin" || site === "none";
+}
+
 /** The headers that let a page of a configured origin read the answer; none for anybody else. */
 export function corsHeaders(
   headers: IncomingHttpHeaders,

@@ -1,5 +1,6 @@
 import type { Config, McpTransport } from "../config/config.ts";
 import { unreachable } from "../unreachable.ts";
+import { sessionValue } from "./session.ts";
 
 /** Shorter strings are no secrets worth the name, and would blot out ordinary words. */
 const shortest = 6;
@@ -19,7 +20,7 @@ export class Secrets {
   static of(config: Config): Secrets {
     const upstreams = [...config.upstreams.values()];
     return new Secrets([
-      ...config.server.clients.map(({ token }) => token),
+      ...config.server.clients.flatMap(({ token }) => [token, sessionValue(token)]),
       ...upstreams.flatMap(({ apiKey }) => apiKey ?? []),
       ...upstreams.flatMap(({ headers, query }) => secretsIn({ ...headers, ...query })),
       ...[...config.mcp.values()].flatMap(({ transport, secrets }) => [

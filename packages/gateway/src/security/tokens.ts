@@ -1,13 +1,14 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import type { ClientConfig } from "../config/config.ts";
+import { Problem } from "../http/problem.ts";
 
-/** Who a bearer token belongs to. Hashes are compared, so that neither length nor content shows in the time it takes. */
+/** Who a bearer token, or what stands for one, belongs to. Hashes are compared, so that neither length nor content shows in the time it takes. */
 export class Tokens {
   readonly #known: { digest: Buffer; client: ClientConfig }[];
 
-  constructor(clients: readonly ClientConfig[]) {
-    this.#known = clients.map((client) => ({ digest: digestOf(client.token), client }));
+  constructor(clients: readonly ClientConfig[], standIn = (token: string): string => token) {
+    this.#known = clients.map((client) => ({ digest: digestOf(standIn(client.token)), client }));
   }
 
   get required(): boolean {
@@ -29,6 +30,16 @@ export function bearerOf(headers: IncomingHttpHeaders): string {
   if (given !== undefined) return given;
   const key = headers["api-key"];
   return typeof key === "string" ? key : "";
+}
+
+export function missingToken(isWrong: boolean): Problem {
+  const what = isWrong
+    ? "the token that was sent is none of this gateway's"
+    : "this gateway wants a token";
+  return new Problem(
+    "missing_token",
+    `${what}: send Authorization: Bearer TOKEN, with one of its configuration or of DELTAWIRE_TOKEN`,
+  );
 }
 
 function digestOf(token: string): Buffer {

@@ -1,3 +1,4 @@
+import { AnswerPlaces } from "../chats/answer-places.ts";
 import { chatChoices } from "../chats/choices.ts";
 import type { AgentServer } from "../http/serve-agent.ts";
 import { Problem } from "../http/problem.ts";
@@ -124,23 +125,21 @@ async function opened(options: ServedTasksOptions): Promise<State> {
     if (problem instanceof Problem) return { is: "shut", problem };
     throw error;
   }
-  const { service, streams, waiting, chats, store } = tasks;
+  const { service, streams, waiting, chats, changes, store } = tasks;
   const uiMessages = new TranslatedStreams(service, beatMs);
-  const changes = new ChatStreams(
-    { store, subscribe: (listener) => chats.subscribe(listener) },
-    beatMs,
-  );
+  const chatStreams = new ChatStreams(changes, beatMs);
+  const places = new AnswerPlaces(store, changes);
   return {
     is: "open",
     tasks,
     handlers: {
-      ...taskHandlers({ tasks: service, streams, maxBodyBytes }),
+      ...taskHandlers({ tasks: service, streams, places, maxBodyBytes }),
       ...uiMessageHandlers({ tasks: service, streams: uiMessages, maxBodyBytes }),
       ...chatHandlers({
         chats,
         store,
         keyed: service.keyed,
-        streams: changes,
+        streams: chatStreams,
         maxBodyBytes,
         choices: async () => chatChoices(config, await whenDiscovered(), relay.lessons),
       }),
@@ -154,7 +153,8 @@ async function opened(options: ServedTasksOptions): Promise<State> {
     letGo() {
       streams.close();
       uiMessages.close();
-      changes.close();
+      chatStreams.close();
+      places.close();
     },
   };
 }

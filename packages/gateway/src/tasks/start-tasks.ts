@@ -2,6 +2,7 @@ import { join, resolve } from "node:path";
 import { Runtime, RuntimeError, type Agent, type Chats, type Model } from "@deltawire/agent";
 import { openStore, type Store } from "@deltawire/store";
 import type { TaskTree } from "@deltawire/tasks";
+import type { ChatFeed } from "../chats/chat-follower.ts";
 import { startChats } from "../chats/start-chats.ts";
 import type { Config, ModelTarget } from "../config/config.ts";
 import { logRound, logTask, type Log, type RoundLine } from "../log.ts";
@@ -42,6 +43,7 @@ export interface Tasks {
   runtime: TaskRuntime;
   agents: ConfiguredAgents;
   chats: Chats;
+  changes: ChatFeed;
   store: Store;
   waiting: WaitingReplies;
   /** Takes up what an earlier process left. That may take its time, and nobody has to wait for it. */
@@ -103,13 +105,15 @@ export async function startTasks(options: TasksOptions): Promise<Tasks> {
     },
     live: (id) => runtime.live(id),
     subscribe: (id, listener) => runtime.subscribe(id, listener),
+    pending: () => runtime.pending(),
     decide: (id, resolution) => runtime.decide(id, resolution),
     cancel: (id, by, reason) => runtime.cancel(id, by, reason),
     input: (id, content, delivery) => runtime.input(id, content, delivery),
   };
   const onStatus = (id: string, state: TaskTree): void => logTask(log, id, state);
   const service = new TaskService({ runtime: served, records: store, onFailure, onStatus });
-  const streams = new EventStreams(service, beatMs);
+  const changes: ChatFeed = { store, subscribe: (listener) => chats.subscribe(listener) };
+  const streams = new EventStreams(service, { chats: changes, beatMs });
   let waiting: WaitingReplies;
   try {
     const unfinished = await store.unfinished();
@@ -139,6 +143,7 @@ export async function startTasks(options: TasksOptions): Promise<Tasks> {
     runtime: served,
     agents,
     chats,
+    changes,
     store,
     waiting,
     recover: () => void (recovering ??= recover()),

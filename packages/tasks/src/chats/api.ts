@@ -153,6 +153,33 @@ export interface BlobReply {
   readonly filename?: string;
 }
 
+/** `GET /api/approvals`: what all tasks that have not ended wait for, in chats and outside of them, the oldest first. */
+export interface ApprovalsReply {
+  readonly data: readonly PendingApproval[];
+}
+export interface PendingApproval {
+  /** With the blocks of a result that is held, and the question of a limit. */
+  readonly approval: TaskApproval;
+  readonly root_task_id: string;
+  /** When it was asked, in ISO 8601. */
+  readonly requested_at: string;
+  /** Whose task it is that asks, and how deep below the root that stands: 0 is the root itself. */
+  readonly agent: string;
+  readonly depth: number;
+  /** What it is about, as the model has written it. */
+  readonly call?: { readonly name: string; readonly arguments: string };
+  /** Of a call, whose arguments may be changed: their JSON Schema, as the model is told it. */
+  readonly input_schema?: JsonObject;
+  /** The answer that waits; absent for a task of no chat. */
+  readonly chat?: AnswerPlace;
+}
+export interface AnswerPlace {
+  readonly chat_id: string;
+  readonly title: string;
+  readonly node_id: string;
+  readonly version_id: string;
+}
+
 /** `POST /api/approvals/{approval}`: what a person decides for an answer that waits. */
 export interface DecisionBody extends Omit<Resolution, "by" | "scope" | "arguments"> {
   /** `once` unless it says otherwise. */

@@ -39,7 +39,7 @@ export interface ChatSummary {
   /** The answers that run, and of these the ones that wait for a person. */
   readonly running: number;
   readonly waiting: number;
-  /** The beginning of the last words on its path. */
+  /** The beginning of the last words on its path; those of an answer without the marks of Markdown. */
   readonly excerpt: string;
   /** Of all versions of all messages, also of those that were deleted, and of titles. */
   readonly usage: Usage;

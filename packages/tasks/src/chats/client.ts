@@ -1,6 +1,7 @@
 import { bareType } from "../media-type.ts";
 import type { TaskView } from "../state.ts";
 import type {
+  ApprovalsReply,
   BlobReply,
   ChangedReply,
   ChatChoices,
@@ -198,6 +199,11 @@ export class ChatClient {
 
   cancelTask(taskId: string, body: { reason?: string } = {}): Promise<TaskView> {
     return this.#post(taskPath(taskId, "cancel"), body);
+  }
+
+  /** What people are asked, in all chats and by all tasks; the oldest first. */
+  approvals(): Promise<ApprovalsReply> {
+    return this.#get("/api/approvals");
   }
 
   /** Of somebody who was too late the error has the code `approval_resolved`. */

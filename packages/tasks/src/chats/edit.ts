@@ -91,7 +91,15 @@ export interface AnswerEnd
   extends
     Pick<
       AnswerVersion,
-      "output" | "references" | "inputs" | "error" | "usage" | "tree_usage" | "time_ms" | "chain"
+      | "output"
+      | "references"
+      | "child_references"
+      | "inputs"
+      | "error"
+      | "usage"
+      | "tree_usage"
+      | "time_ms"
+      | "chain"
     >,
     Partial<Pick<AnswerVersion, "notices">> {
   readonly status: Exclude<AnswerStatus, "running">;

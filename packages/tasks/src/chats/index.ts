@@ -54,6 +54,8 @@ export type {
 } from "./chat-store.ts";
 export type {
   AnswerChoiceBody,
+  AnswerPlace,
+  ApprovalsReply,
   BlobReply,
   ChangedReply,
   ChatChoices,
@@ -75,6 +77,7 @@ export type {
   ModelChoice,
   NewChatBody,
   NodeBody,
+  PendingApproval,
   RemovalsReply,
   RemovalSummary,
   SendBody,
@@ -106,6 +109,7 @@ export { isRunning, runningAnswers, runningVersions } from "./running.ts";
 export { checkSettings, settingsAfter } from "./settings.ts";
 export { removalSummary, summaryOf } from "./summary.ts";
 export { chatFaults } from "./validate-chat.ts";
+export { withoutMarks } from "./without-marks.ts";
 export { wordsOf } from "./words.ts";
 export { chatToGlued, gluedAnswer } from "./in-out/glued.ts";
 export type { GluedAnswer, GluedChain, GluedMessage, GluedPayload } from "./in-out/glued.ts";

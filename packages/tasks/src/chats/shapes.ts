@@ -1,6 +1,6 @@
 import type { JsonObject } from "../json.ts";
 import type { Limits, OutputItem, Reference, Usage } from "../items.ts";
-import type { TaskInput } from "../state.ts";
+import type { TaskInput, TaskReference } from "../state.ts";
 
 /*
  * A conversation. Nodes make a tree: what stands under one node side by side are branches. A node of its own has versions:
@@ -112,7 +112,9 @@ export interface AnswerVersion {
   readonly masked_with?: string;
   readonly output: readonly OutputItem[];
   readonly references: readonly Reference[];
-  /** What the user said while it ran; `taken_at` is an index of `output` as the task had it. */
+  /** Those of the tasks below: each task counts from 1. Absent: there are none, or an older version kept none. */
+  readonly child_references?: readonly TaskReference[];
+  /** What the user said while it ran. `taken_at` is an index of this `output`, which has nothing that was taken back. */
   readonly inputs?: readonly TaskInput[];
   readonly error?: AnswerError;
   /** Of the task alone, and with those of its sub-agents. */
@@ -164,6 +166,11 @@ export interface CallRecord {
   readonly duration_ms?: number;
   /** What people decided, in order: "approve", "deny", … */
   readonly decisions?: readonly string[];
+  /**
+   * Why it failed: what the run of its tool or the task of its sub-agent ended with. `code` is the failure's own, or the
+   * outcome where a tool has told words only. None of a tool whose result was refused.
+   */
+  readonly error?: Omit<AnswerError, "phase">;
   /** Of a call that asked a sub-agent: what that used. */
   readonly usage?: Usage;
 }

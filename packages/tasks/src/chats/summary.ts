@@ -5,10 +5,13 @@ import { chatUsage } from "./chat-usage.ts";
 import type { Removal } from "./edit.ts";
 import { chosenVersion, currentPath } from "./path.ts";
 import { runningVersions } from "./running.ts";
-import type { Chat, ChatNode } from "./shapes.ts";
+import type { AnswerVersion, Chat, ChatNode, UserVersion } from "./shapes.ts";
+import { withoutMarks } from "./without-marks.ts";
 import { onOneLine, wordsOf } from "./words.ts";
 
 const mostOfExcerpt = 200;
+/** Blanks are joined, and marks taken out, in the beginning only: the words may be megabytes. */
+const mostRead = 10 * mostOfExcerpt;
 
 /** What a list shows of a chat. */
 export function summaryOf({ chat, stamp, deleted_at }: KeptChat): ChatSummary {
@@ -36,7 +39,7 @@ export function summaryOf({ chat, stamp, deleted_at }: KeptChat): ChatSummary {
 /** What a list of deletions shows of one. */
 export function removalSummary(removal: Removal): RemovalSummary {
   const { removal_id, removed_at, what } = removal;
-  const words = removal.what === "version" ? [wordsOf(removal.version)] : wordsIn(removal.nodes);
+  const words = removal.what === "version" ? [plainly(removal.version)] : wordsIn(removal.nodes);
   const count = removal.what === "version" ? 1 : removal.nodes.length;
   return { removal_id, removed_at, what, count, excerpt: firstLine(words) };
 }
@@ -48,17 +51,20 @@ function excerptOf(chat: Chat): string {
 
 /** One by one: all words of a chat may be megabytes. */
 function* wordsIn(nodes: readonly ChatNode[]): Generator<string> {
-  for (const node of nodes) if (node.kind !== "separator") yield wordsOf(chosenVersion(node));
+  for (const node of nodes) if (node.kind !== "separator") yield plainly(chosenVersion(node));
+}
+
+/** A model writes Markdown, people write what they mean. */
+function plainly(version: UserVersion | AnswerVersion): string {
+  const words = wordsOf(version).trimStart().slice(0, mostRead);
+  return "output" in version ? withoutMarks(words) : words;
 }
 
 /** The beginning of the first of some texts that says something, on one line. */
 function firstLine(texts: Iterable<string>): string {
   for (const text of texts) {
-    const words = text.trimStart();
-    if (words === "") continue;
-    // Blanks are joined in the beginning only: the words may be megabytes.
-    const line = onOneLine(words.slice(0, 10 * mostOfExcerpt));
-    return wholeCharacters(line.slice(0, mostOfExcerpt)).trimEnd();
+    const line = onOneLine(text);
+    if (line !== "") return wholeCharacters(line.slice(0, mostOfExcerpt)).trimEnd();
   }
   return "";
 }

@@ -79,7 +79,12 @@ const isSummary = typed({ text: { text: isText } });
 const isContent = optional(listOf(isObject));
 
 const item = {
-  reasoning: { id: isName, summary: listOf(isSummary), content: optional(listOf(isSummary)) },
+  reasoning: {
+    id: isName,
+    summary: listOf(isSummary),
+    content: optional(listOf(isSummary)),
+    duration_ms: optional(isAmount),
+  },
   tool_call: { id: isName, call_id: isName, name: isText, arguments: isText },
   tool_result: {
     id: isName,

@@ -33,6 +33,7 @@ describe("the client of chats", () => {
     await client.putBlob(new Uint8Array([1]), { mediaType: "image/png", filename: "a b.png" });
     await client.openSince("a/b", 7);
     await client.task("a/b");
+    await client.approvals();
     expect(asked.map(({ url }) => url)).toEqual([
       "http://gateway/api/chats/a%2Fb%3Fc",
       "http://gateway/api/chats?tag=R%26D&limit=5",
@@ -40,6 +41,7 @@ describe("the client of chats", () => {
       "http://gateway/api/blobs?filename=a%20b.png",
       "http://gateway/api/chats/a%2Fb?since=7",
       "http://gateway/api/tasks/a%2Fb",
+      "http://gateway/api/approvals",
     ]);
     expect(asked.every(({ headers }) => headers["authorization"] === "Bearer secret")).toBe(true);
     expect(asked[3]).toMatchObject({ method: "POST", headers: { "content-type": "image/png" } });

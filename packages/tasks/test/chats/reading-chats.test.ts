@@ -135,6 +135,14 @@ describe("a summary", () => {
     });
   });
 
+  test("has an answer without its marks, and a message as it was written", () => {
+    const w = new WrittenChat();
+    const message = w.user(null, "Is `**` a mark?");
+    expect(summaryOf({ chat: w.chat, stamp: 1 }).excerpt).toBe("Is `**` a mark?");
+    w.answer(message, "# Marks\n\n> It **is**, see [here](https://example.com/).");
+    expect(summaryOf({ chat: w.chat, stamp: 1 }).excerpt).toBe("Marks It is, see here.");
+  });
+
   test("cuts long words after 200 characters, none of them in two", () => {
     const w = new WrittenChat();
     expect(summaryOf({ chat: w.chat, stamp: 1 }).excerpt).toBe("");

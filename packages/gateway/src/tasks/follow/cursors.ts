@@ -22,26 +22,37 @@ export function readTaskCursor(text: string, param: string): Cursor {
   return { taskId, after };
 }
 
-/** The cursors of an address, each moved to where a connection that broke had come: `Last-Event-ID: A:12,B:0`. */
-export function resumedCursors(
-  asked: readonly Cursor[],
-  lastEventId: string | undefined,
-): Cursor[] {
-  if (lastEventId === undefined || lastEventId === "") return [...asked];
-  const reached = new Map(
-    lastEventId.split(",").map((text) => {
-      const { taskId, after } = readTaskCursor(text, "Last-Event-ID");
-      return [taskId, after];
-    }),
-  );
-  return asked.map(({ taskId, after }) => ({ taskId, after: reached.get(taskId) ?? after }));
+/** What stands for the feed of chats among the tasks of a connection. */
+export const chatsName = "chats";
+
+/** Where a connection that broke had come, in each of what it followed: `Last-Event-ID: chats:7,A:12,B:0`. */
+export function reachedCursors(lastEventId: string | undefined): Map<string, number> {
+  const reached = new Map<string, number>();
+  if (lastEventId === undefined) return reached;
+  for (const text of lastEventId.split(",")) {
+    const { taskId, after } = readTaskCursor(text, "Last-Event-ID");
+    if (after !== undefined) reached.set(taskId, after);
+  }
+  return reached;
 }
 
-export function cursorVector(cursors: Iterable<Cursor>): string {
-  const known: string[] = [];
-  for (const { taskId, after } of cursors)
-    if (after !== undefined) known.push(`${taskId}:${after}`);
-  return known.join(",");
+/** Somebody who knows how far its reader has come. */
+export interface Standing {
+  readonly cursor: number | undefined;
+}
+
+/** Where a reader stands in all that it follows, once it has come to `number` in one of it. */
+export function cursorVector(
+  all: ReadonlyMap<string, Standing>,
+  name: string,
+  number: number,
+): string {
+  let vector = "";
+  for (const [each, { cursor }] of all) {
+    const at = each === name ? number : cursor;
+    if (at !== undefined) vector += `${vector === "" ? "" : ","}${each}:${at}`;
+  }
+  return vector;
 }
 
 /** How a reader is brought to the head of a log. */

@@ -1,28 +1,44 @@
+import { ChatFollower, type ChatFeed } from "../../chats/chat-follower.ts";
 import type { Call } from "../../http/call.ts";
-import { cursorVector, type Cursor } from "./cursors.ts";
-import type { EventConnection } from "./event-connection.ts";
-import { OpenConnections } from "./open-connections.ts";
-import { TaskFollower } from "./task-follower.ts";
+import type { Problem } from "../../http/problem.ts";
+import { invalid } from "../body-fields.ts";
 import type { TaskService } from "../task-service.ts";
 import { taskNotFound } from "../task-problem.ts";
+import { chatsName, cursorVector, type Cursor, type Standing } from "./cursors.ts";
+import type { EventConnection } from "./event-connection.ts";
+import { OpenConnections } from "./open-connections.ts";
+import { RefusedTask } from "./refused-task.ts";
+import { TaskFollower } from "./task-follower.ts";
 
 /** How a stream was asked for. */
 export interface StreamRequest {
   cursors: readonly Cursor[];
-  /** Whether ids hold the cursors of all tasks, not the number alone. */
+  /** The changes of chats are told as well, after this stamp or from now on. Such a stream has no end of its own. */
+  chats?: { after: number | undefined } | undefined;
+  /** Named, and not to be followed: only the reader of a stream that has no end is told so in it. */
+  refused?: readonly { taskId: string; problem: Problem }[];
+  /** Whether ids hold the cursors of all that is followed, not the number alone. */
   several: boolean;
   replayAll: boolean;
   /** Whether the client came back by itself, as an EventSource does whenever a stream ends. */
   cameBack: boolean;
 }
 
-/** Everybody who follows tasks. */
+export interface EventStreamsOptions {
+  /** Undefined: there are no chats. */
+  chats?: ChatFeed | undefined;
+  beatMs?: number | undefined;
+}
+
+/** Everybody who follows tasks, or tasks and chats. */
 export class EventStreams {
   readonly #tasks: TaskService;
+  readonly #chats: ChatFeed | undefined;
   readonly #connections: OpenConnections;
 
-  constructor(tasks: TaskService, beatMs?: number) {
+  constructor(tasks: TaskService, { chats, beatMs }: EventStreamsOptions = {}) {
     this.#tasks = tasks;
+    this.#chats = chats;
     this.#connections = new OpenConnections(beatMs);
   }
 
@@ -33,15 +49,17 @@ export class EventStreams {
   /** Resolves when the stream has ended, whoever ended it. The task goes on in any case. */
   async serve(call: Call, asked: StreamRequest): Promise<void> {
     const connection = this.#connections.of(call);
-    const followers = this.#followersOf(asked, connection);
+    const { chats, tasks } = this.#followersOf(asked, connection);
+    const followers = [...(chats === undefined ? [] : [chats]), ...tasks];
     try {
-      const found = await Promise.all(followers.map((each) => each.find()));
+      const found = await Promise.all(tasks.map((each) => each.find()));
       const missing = asked.cursors[found.indexOf(false)];
       if (missing !== undefined) throw taskNotFound(missing.taskId);
-      if (asked.cameBack && followers.every(({ isOverBefore }) => isOverBefore))
+      if (asked.cameBack && chats === undefined && tasks.every(({ isOverBefore }) => isOverBefore))
         // The only thing that keeps an EventSource from asking for ever.
         return void call.response.writeHead(204).end();
-      await this.#connections.serve(call, connection, followers);
+      const refused = (asked.refused ?? []).map((one) => new RefusedTask(one, connection));
+      await this.#connections.serve(call, connection, [...followers, ...refused]);
     } finally {
       for (const each of followers) each.release();
     }
@@ -52,21 +70,31 @@ export class EventStreams {
     this.#connections.close();
   }
 
-  #followersOf(asked: StreamRequest, connection: EventConnection): TaskFollower[] {
+  #followersOf(asked: StreamRequest, connection: EventConnection) {
     const { cursors, several, replayAll } = asked;
-    const followers = cursors.map(({ taskId, after }): TaskFollower => {
-      const idOf = several ? (number: number) => vectorWith(taskId, number) : plain;
-      const options = { after, replayAll, heartbeatMs: this.#connections.heartbeatMs, idOf };
-      return new TaskFollower(this.#tasks.feed(taskId), options, connection);
+    const { heartbeatMs } = this.#connections;
+    const standing = new Map<string, Standing>();
+    const idsOf = (name: string) =>
+      several ? (number: number) => cursorVector(standing, name, number) : plain;
+    const chats = asked.chats && this.#chatFollower(asked.chats, idsOf(chatsName), connection);
+    if (chats !== undefined) standing.set(chatsName, chats);
+    const tasks = cursors.map(({ taskId, after }) => {
+      const options = { after, replayAll, heartbeatMs, idOf: idsOf(taskId) };
+      const follower = new TaskFollower(this.#tasks.feed(taskId), options, connection);
+      standing.set(taskId, follower);
+      return follower;
     });
-    const vectorWith = (taskId: string, number: number): string =>
-      cursorVector(
-        cursors.map((each, index) => ({
-          taskId: each.taskId,
-          after: each.taskId === taskId ? number : followers[index]?.cursor,
-        })),
-      );
-    return followers;
+    return { chats, tasks };
+  }
+
+  #chatFollower(
+    { after }: { after: number | undefined },
+    idOf: (stamp: number) => string | number,
+    connection: EventConnection,
+  ): ChatFollower {
+    if (this.#chats === undefined) throw invalid(chatsName, "this gateway keeps no chats");
+    const { heartbeatMs } = this.#connections;
+    return new ChatFollower(this.#chats, { after, heartbeatMs, idOf }, connection);
   }
 }
 

@@ -75,7 +75,7 @@ const outcome = oneOf(...outcomes);
 
 const summary = listOf(atLeast({ text: isText }));
 const items: Readonly<Record<string, Check>> = {
-  reasoning: atLeast({ id: isText, summary }, { status, content: summary }),
+  reasoning: atLeast({ id: isText, summary }, { status, content: summary, duration_ms: isAmount }),
   tool_call: atLeast(
     { id: isText, call_id: isText, name: isText, arguments: isText },
     { status, outcome, child_task_ids: listOf(isText) },
@@ -92,10 +92,18 @@ const items: Readonly<Record<string, Check>> = {
 };
 const blocksAndItems = listOf(tagged("type", { ...blocks, ...items }));
 
-const reference = atLeast(
-  { reference_id: isNatural, item_id: isText, block_indexes: listOf(isNatural) },
-  { source: atLeast({ task_id: isText, reference_id: isNatural }), title: isText, url: isText },
-);
+const ofReference = {
+  reference_id: isNatural,
+  item_id: isText,
+  block_indexes: listOf(isNatural),
+};
+const fromWhere = {
+  source: atLeast({ task_id: isText, reference_id: isNatural }),
+  title: isText,
+  url: isText,
+};
+const reference = atLeast(ofReference, fromWhere);
+const childReference = atLeast({ ...ofReference, task_id: isText }, fromWhere);
 
 const input = exactly(
   {
@@ -116,6 +124,7 @@ const chain = exactly(
           started_at: isTime,
           duration_ms: isAmount,
           decisions: listOf(isText),
+          error: exactly({ code: isText, message: isText }),
           usage,
         },
       ),
@@ -159,6 +168,7 @@ const answerVersion = exactly(
     answers: isId,
     continues: isId,
     masked_with: isText,
+    child_references: listOf(childReference),
     inputs: listOf(input),
     error: exactly({ phase: oneOf("model", "tool", "approval"), code: isText, message: isText }),
     usage,

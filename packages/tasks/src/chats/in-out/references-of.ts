@@ -18,13 +18,32 @@ export function cutAtMarkers(
   return [...pieces, text.slice(at)];
 }
 
-/** What a reference is called: its title, or the tool that found it. */
-export function referenceTitle(reference: Reference, { output }: AnswerVersion): string {
-  if (reference.title !== undefined && reference.title.trim() !== "") return reference.title;
+/** What a reference is called: its title, or that of what a sub-agent has cited, or the tool that found it. */
+export function referenceTitle(reference: Reference, version: AnswerVersion): string {
+  const titled = [reference, ...sourcesOf(reference, version)].find(
+    ({ title = "" }) => title.trim() !== "",
+  );
+  if (titled?.title !== undefined) return titled.title;
+  const { output } = version;
   const result = output.find(({ id }) => id === reference.item_id);
   const call =
     result?.type === "tool_result"
       ? output.find((item) => item.type === "tool_call" && item.call_id === result.call_id)
       : undefined;
   return call?.type === "tool_call" ? `Result of ${call.name}` : `Source ${reference.reference_id}`;
+}
+
+/** Where it comes from, from one sub-agent to the next below it. A file that was imported may lead round in a circle. */
+function sourcesOf(reference: Reference, { child_references = [] }: AnswerVersion): Reference[] {
+  const sources: Reference[] = [];
+  for (let { source } = reference; source !== undefined;) {
+    const { task_id, reference_id } = source;
+    const next = child_references.find(
+      (each) => each.task_id === task_id && each.reference_id === reference_id,
+    );
+    if (next === undefined || sources.includes(next)) break;
+    sources.push(next);
+    ({ source } = next);
+  }
+  return sources;
 }

@@ -96,7 +96,13 @@ const anyOutput: fc.Arbitrary<OutputItem[]> = fc.array(anyRound, { maxLength: 3 
     const id = (prefix: string) => `${prefix}_${(items += 1)}`;
     const ids = calls.map(() => id("call"));
     return [
-      { type: "reasoning", id: id("rs"), summary: [{ type: "text", text: thought }] },
+      {
+        type: "reasoning",
+        id: id("rs"),
+        summary: [{ type: "text", text: thought }],
+        // What was answered before it was kept has none.
+        ...(thought.length % 2 === 0 ? {} : { duration_ms: thought.length }),
+      },
       {
         type: "message",
         id: id("msg"),

@@ -58,7 +58,7 @@ const harmless = new Set(
 
 const addresses: Readonly<Record<string, RegExp>> = {
   src: /^data:(?:image|audio)\/[\w.+-]+;base64,[A-Za-z0-9+/=]*$/,
-  href: /^(?:https?:\/\/|#r\d+-\d+$|data:application\/octet-stream;base64,)/,
+  href: /^(?:https?:\/\/|mailto:|#r\d+-\d+$|data:application\/octet-stream;base64,)/,
 };
 
 /** Tags, attributes and addresses that do something, or that nobody has thought of. */
@@ -219,6 +219,11 @@ const markdown: [string, string, string][] = [
     "pictures of others",
     "![a](https://b.c/d.png)",
     `<p><a href="https://b.c/d.png" rel="noopener noreferrer nofollow">a</a></p>`,
+  ],
+  [
+    "mail, formulas, and pictures that only the gateway has",
+    "[a](mailto:b@c.d) $e^2$ ![f](/api/blobs/0)",
+    `<p><a href="mailto:b@c.d" rel="noopener noreferrer nofollow">a</a> <code>e^2</code> f</p>`,
   ],
   ["escapes", String.raw`\*a\* \<b`, "<p>*a* &lt;b</p>"],
   [

@@ -145,6 +145,44 @@ test("what was mended on the way to an answer comes in again, and nothing else i
   ]);
 });
 
+test("what sub-agents cited and why they failed comes in again, and nothing else in its place", () => {
+  const written = new WrittenChat({}, sampleWorld());
+  const stats = { rounds: 1, calls: 1, outcomes: {}, model_ms: 1, tool_ms: 0, waited_ms: 0 };
+  const error = { code: "upstream_refused", message: "it is closed" };
+  const call = { call_id: "call_1", round: 1, name: "ask", arguments: "{}", outcome: "failed" };
+  const child_references = [
+    {
+      task_id: "call_1",
+      reference_id: 1,
+      item_id: "out_1",
+      block_indexes: [0],
+      title: "A page",
+      url: "https://example.com",
+    },
+    {
+      task_id: "call_0",
+      reference_id: 1,
+      item_id: "out_0",
+      block_indexes: [],
+      source: { task_id: "call_1", reference_id: 1 },
+    },
+  ];
+  const chain = { calls: [{ ...call, error }], stats };
+  const node = written.answer(written.user(null), "", { ...answer([]), child_references, chain });
+  const file = exported(written.chat, {});
+  const imported = whole(chatsFromJson(file, sampleWorld("new"))).chats[0]?.chat.nodes[node];
+  expect(imported).toMatchObject({ versions: [{ child_references, chain }] });
+  const path = ["chats", "0", "chat", "nodes", node, "versions", "0"];
+  const place = `chats[0].chat.nodes.${node}.versions[0]`;
+  const { task_id: _task, ...without } = child_references[0] ?? {};
+  expect(problems(changed(file, [...path, "child_references", "0"], without))).toEqual([
+    expect.stringContaining(`${place}.child_references[0].task_id: `),
+  ]);
+  expect(problems(changed(file, [...path, "chain", "calls", "0", "error"], "closed"))).toEqual([
+    expect.stringContaining(`${place}.chain.calls[0].error: `),
+  ]);
+});
+
 test("fields of items that are not known are kept, those of nodes and chats are refused", () => {
   const chat = sampleChat();
   const node = Object.values(chat.nodes).find(({ kind }) => kind === "answer")?.node_id ?? "";

@@ -147,6 +147,30 @@ test("sources of two answers never have the same name", () => {
   ]);
 });
 
+test("a source that came through sub-agents is named after what they found, and a circle ends", () => {
+  const below = (task_id: string, source?: { task_id: string; reference_id: number }) => ({
+    task_id,
+    reference_id: 1,
+    item_id: "out_1",
+    block_indexes: [0],
+    ...(source === undefined ? { title: "The weather in Oslo" } : { source }),
+  });
+  const labelOf = (child_references: ReturnType<typeof below>[]) => {
+    const source = { task_id: "task_a", reference_id: 1 };
+    const written = new WrittenChat({}, sampleWorld());
+    const given = answer([...call("helper", "{}", "a"), text("So [^1].")], {
+      references: [{ reference_id: 1, item_id: "out_call_1", block_indexes: [0], source }],
+      child_references,
+    });
+    written.answer(written.user(null), "", given);
+    return /^\[\^1.*?\]: (.*)$/m.exec(chatToMarkdown(written.chat))?.[1];
+  };
+  const toB = { task_id: "task_b", reference_id: 1 };
+  const toA = { task_id: "task_a", reference_id: 1 };
+  expect(labelOf([below("task_a", toB), below("task_b")])).toBe("The weather in Oslo");
+  expect(labelOf([below("task_a", toB), below("task_b", toA)])).toBe("Result of helper");
+});
+
 test("a marker of a source that the answer does not have stays as it is", () => {
   expect(chatToMarkdown(chatWith("?", [text("So [^7].")]))).toContain("So [^7].");
 });

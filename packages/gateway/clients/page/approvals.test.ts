@@ -1,0 +1,303 @@
+import { defineAgent, defineTool } from "@deltawire/agent";
+import type { Locator, Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
+import { ask, endedAnswer, focusedIn, lastAnswer, staged, tabTo, takePicture } from "./stage.ts";
+
+/** Asked about once for the same arguments; more than five times is more than its schema allows. */
+const ringBell = defineTool<{ room: string; times: number }>({
+  name: "ring_bell",
+  description: "Rings the bell of a room.",
+  input: {
+    type: "object",
+    properties: { room: { type: "string" }, times: { type: "integer", maximum: 5, default: 2 } },
+    required: ["room", "times"],
+    additionalProperties: false,
+  },
+  approval: "ask once",
+  run: ({ room, times }) => `Rang ${times} times in ${room}.`,
+});
+const porter = defineAgent({
+  name: "porter",
+  instructions: "You ring bells.",
+  model: "lab/clean",
+  tools: [ringBell],
+});
+
+const stage = staged({ agents: [porter] });
+const message = 'please send_message to Bob: "hello"';
+
+/** The question where it is asked. */
+function askedIn(tab: Page, question: string | RegExp): Locator {
+  return lastAnswer(tab).getByRole("group", { name: question });
+}
+
+async function opened({ says = message, agent = "demo-agent", dark = false, phone = false } = {}) {
+  const person = await stage.person({
+    colorScheme: dark ? "dark" : "light",
+    ...(phone ? { viewport: { width: 390, height: 844 }, hasTouch: true } : {}),
+  });
+  const hash = await stage.chat({ agent });
+  const tab = await person.tab(hash);
+  await ask(tab, says);
+  return { person, tab, hash };
+}
+
+const nothingWaits = "Approvals: nothing waits";
+const oneWaits = "Approvals: 1 waiting for you";
+
+describe("a question", () => {
+  test("stands at its call, in the tray, in the list and in the tab's title, until it is decided", async () => {
+    const { tab } = await opened();
+    const question = askedIn(tab, "May send_message run?");
+    await question.waitFor();
+    expect(await question.getByRole("group", { name: "Arguments" }).innerText()).toBe(
+      '{\n  "to": "Bob",\n  "text": "hello"\n}',
+    );
+    const inList = tab
+      .getByRole("navigation", { name: "Chats" })
+      .getByRole("link", { name: /^1 answer waits for you/ });
+    await inList.waitFor();
+    expect(await tab.title()).toMatch(/^\(1\) /);
+    const used = tab.getByTitle("Used by the whole chat, all versions");
+    expect(await lastAnswer(tab).getByTitle("Tokens and cost").innerText()).toBe(
+      await used.innerText(),
+    );
+    await takePicture(tab, "approvals-in-place");
+
+    await tab.getByRole("button", { name: oneWaits }).click();
+    const tray = tab.getByRole("region", { name: "Waiting for you" });
+    expect(await tray.innerText()).toContain("asked by demo-agent");
+    await tray.getByRole("group", { name: "May send_message run?" }).waitFor();
+    await takePicture(tab, "approvals-tray");
+
+    await question.getByRole("button", { name: "Approve" }).click();
+    const answer = await endedAnswer(tab);
+    expect(await answer.innerText()).toContain("The message to Bob would have been sent.");
+    await tab.getByRole("button", { name: nothingWaits }).waitFor();
+    await tray.getByText("Nothing waits for you").waitFor();
+    await inList.waitFor({ state: "detached" });
+    expect(await tab.title()).not.toContain("(");
+  });
+
+  test("is answered from wherever one is, and the tray leads to its chat", async () => {
+    const { tab } = await opened({ dark: true });
+    await askedIn(tab, /send_message/).waitFor();
+    await tab.getByRole("link", { name: "Upstreams" }).click();
+    await tab.getByRole("button", { name: oneWaits }).click();
+    const tray = tab.getByRole("region", { name: "Waiting for you" });
+    await takePicture(tab, "approvals-tray-dark");
+    await tray.getByRole("link", { name: "Show in its chat" }).click();
+    await askedIn(tab, /send_message/).waitFor();
+    await tray.getByRole("button", { name: "Approve" }).click();
+    expect(await (await endedAnswer(tab)).innerText()).toContain("would have been sent");
+  });
+
+  test("fits a phone", async () => {
+    const { tab } = await opened({ phone: true });
+    await askedIn(tab, /send_message/).waitFor();
+    await takePicture(tab, "approvals-in-place-phone");
+    await tab.getByRole("button", { name: oneWaits }).click();
+    const tray = tab.getByRole("region", { name: "Waiting for you" });
+    await tray.getByRole("button", { name: "Deny …" }).click();
+    await takePicture(tab, "approvals-tray-phone");
+    expect(await tab.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
+  });
+
+  test("that is approved for the chat is not asked again there", async () => {
+    const { tab } = await opened({ agent: "porter", says: 'ring_bell in "the hall"' });
+    const question = askedIn(tab, "May ring_bell run?");
+    await question.getByRole("button", { name: "For this chat" }).click();
+    await takePicture(tab, "approvals-session");
+    await tab.getByRole("menuitem", { name: "Allow these arguments for this chat" }).click();
+    expect(await (await endedAnswer(tab)).innerText()).toContain("Rang 2 times in the hall.");
+
+    await ask(tab, 'ring_bell once more in "the hall"');
+    expect(await (await endedAnswer(tab)).innerText()).toContain("Rang 2 times in the hall.");
+
+    await ask(tab, 'ring_bell in "the attic"');
+    await askedIn(tab, "May ring_bell run?").getByRole("button", { name: "Approve" }).click();
+    expect(await (await endedAnswer(tab)).innerText()).toContain("Rang 2 times in the attic.");
+  });
+
+  test("of a sub-agent's sub-agent is seen without unfolding anything, and goes on when decided", async () => {
+    const { tab } = await opened({
+      says: 'ask forecaster to ask messenger to send_message to Bob: "It is sunny"',
+    });
+    const question = askedIn(tab, "May send_message run?");
+    await question.waitFor();
+    await takePicture(tab, "approvals-depth-2");
+    await tab.getByRole("button", { name: oneWaits }).click();
+    const tray = tab.getByRole("region", { name: "Waiting for you" });
+    expect(await tray.innerText()).toContain("asked by a sub-agent messenger");
+    await tray.getByRole("button", { name: "Approve" }).click();
+    expect(await (await endedAnswer(tab)).innerText()).toContain("would have been sent");
+  });
+
+  test("is still asked after a reload", async () => {
+    const { tab } = await opened();
+    await askedIn(tab, /send_message/).waitFor();
+    await tab.reload();
+    await tab.getByRole("button", { name: oneWaits }).waitFor();
+    await askedIn(tab, /send_message/)
+      .getByRole("button", { name: "Approve" })
+      .click();
+    expect(await (await endedAnswer(tab)).innerText()).toContain("would have been sent");
+  });
+});
+
+describe("arguments", () => {
+  test("that are edited are checked at once, then by the gateway, and run when both agree", async () => {
+    const { tab } = await opened({ agent: "porter", says: 'ring_bell in "the hall"' });
+    const question = askedIn(tab, "May ring_bell run?");
+    await question.getByRole("button", { name: "Edit" }).click();
+    const field = question.getByRole("textbox", { name: "Edit the arguments" });
+    const approve = question.getByRole("button", { name: "Approve with these arguments" });
+    const says = async (words: string | RegExp) => question.getByText(words).waitFor();
+
+    await field.fill('{ "room": "the hall", "times": ');
+    await approve.click();
+    await says(/This is no JSON/);
+    await field.fill('{ "room": "the hall" }');
+    await approve.click();
+    await says("times is missing");
+    await field.fill('{ "room": "the hall", "times": "three" }');
+    await approve.click();
+    await says("times: expected integer");
+    await takePicture(tab, "approvals-edit-wrong");
+    // What is more than a type is known to the gateway alone.
+    await field.fill('{ "room": "the hall", "times": 7 }');
+    await approve.click();
+    await says(/times.*5/);
+    await takePicture(tab, "approvals-edit-refused");
+    await tab.getByRole("button", { name: oneWaits }).waitFor();
+    await field.fill('{ "room": "the hall", "times": 3 }');
+    await approve.click();
+    expect(await (await endedAnswer(tab)).innerText()).toContain("Rang 3 times in the hall.");
+  });
+
+  test("that nobody wants after all are left by Escape, and the question stays", async () => {
+    const { tab } = await opened();
+    const question = askedIn(tab, /send_message/);
+    await question.getByRole("button", { name: "Edit" }).click();
+    await question.getByRole("textbox").fill("{}");
+    await tab.keyboard.press("Escape");
+    await question.getByRole("button", { name: "Approve" }).waitFor();
+    expect(await question.getByRole("textbox").count()).toBe(0);
+  });
+});
+
+test("whoever denies says why, and the model hears it", async () => {
+  const { tab } = await opened();
+  const question = askedIn(tab, /send_message/);
+  await question.getByRole("button", { name: "Deny …" }).click();
+  await question.getByRole("textbox", { name: "Reason" }).fill("Bob is asleep");
+  await takePicture(tab, "approvals-deny");
+  await question.getByRole("button", { name: "Deny", exact: true }).click();
+  const answer = await endedAnswer(tab);
+  expect(await answer.innerText()).toContain("The user refused this call: Bob is asleep");
+  await answer.getByRole("button", { name: /^send_message .* Denied/ }).waitFor();
+});
+
+describe("a result that is held", () => {
+  const says = 'open_private_note "keys"';
+
+  test("is shown before it is released", async () => {
+    const { tab } = await opened({ says });
+    const question = askedIn(tab, "May the model see the result of open_private_note?");
+    const held = question.getByRole("group", { name: "Result" });
+    expect(await held.innerText()).toContain("below the third flower pot");
+    await takePicture(tab, "approvals-result");
+    await question.getByRole("button", { name: "Release" }).click();
+    expect(await (await endedAnswer(tab)).innerText()).toContain("below the third flower pot");
+  });
+
+  test("is replaced by what somebody writes, and the model hears only that", async () => {
+    const { tab } = await opened({ says });
+    const question = askedIn(tab, /open_private_note/);
+    await question.getByRole("button", { name: "Redact …" }).click();
+    const field = question.getByRole("textbox", { name: "What the model is told instead" });
+    await field.fill("The key is with the neighbours.");
+    await takePicture(tab, "approvals-redact");
+    await question.getByRole("button", { name: "Send this instead" }).click();
+    const said = await (await endedAnswer(tab)).innerText();
+    expect(said).toContain("The key is with the neighbours.");
+    expect(said).not.toContain("flower pot");
+  });
+});
+
+describe("by keys alone", () => {
+  async function openedByKey(): Promise<Page> {
+    const { tab } = await opened();
+    await askedIn(tab, /send_message/).waitFor();
+    await tab.getByRole("main").focus();
+    await tab.keyboard.press("a");
+    await tab.getByRole("region", { name: "Waiting for you" }).waitFor();
+    return tab;
+  }
+
+  test("a opens the tray, y approves the oldest, and the tray closes after the last", async () => {
+    const tab = await openedByKey();
+    const tray = tab.getByRole("region", { name: "Waiting for you" });
+    await expect.poll(() => focusedIn(tab)).toBe("Waiting for you");
+    await tab.keyboard.press("y");
+    expect(await (await endedAnswer(tab)).innerText()).toContain("would have been sent");
+    await tray.waitFor({ state: "detached" });
+    await expect.poll(() => focusedIn(tab)).toBe(nothingWaits);
+  });
+
+  test("Escape leaves the tray, and nothing is decided", async () => {
+    const tab = await openedByKey();
+    const tray = tab.getByRole("region", { name: "Waiting for you" });
+    await tab.keyboard.press("Tab");
+    await tab.keyboard.press("Escape");
+    await tray.waitFor({ state: "detached" });
+    expect(await focusedIn(tab)).toBe(oneWaits);
+  });
+
+  test("d denies the oldest", async () => {
+    const tab = await openedByKey();
+    await tab.keyboard.press("d");
+    expect(await (await endedAnswer(tab)).innerText()).toContain("refused");
+  });
+
+  test("a reason is written and sent in the tray", async () => {
+    const tab = await openedByKey();
+    await tabTo(tab, "Deny …");
+    await tab.keyboard.press("Enter");
+    await tab.keyboard.type("Not y, not now");
+    await tab.keyboard.press("Tab");
+    await tab.keyboard.press("Enter");
+    expect(await (await endedAnswer(tab)).innerText()).toContain("Not y, not now");
+  });
+});
+
+test("two tabs that decide at once end in the same state, and one is told who was first", async () => {
+  const { person, tab, hash } = await opened();
+  const other = await person.tab(hash);
+  await askedIn(tab, /send_message/).waitFor();
+  await askedIn(other, /send_message/).waitFor();
+  // Both decisions are on their way before the gateway gets one.
+  const sent: (() => Promise<void>)[] = [];
+  await person.context.route("**/api/approvals/*", (route) => {
+    sent.push(() => route.continue());
+  });
+  await Promise.all([
+    askedIn(tab, /send_message/)
+      .getByRole("button", { name: "Approve" })
+      .click(),
+    askedIn(other, /send_message/)
+      .getByRole("button", { name: "Approve" })
+      .click(),
+  ]);
+  await expect.poll(() => sent.length).toBe(2);
+  await Promise.all(sent.map((go) => go()));
+
+  const [one, two] = [await endedAnswer(tab), await endedAnswer(other)];
+  for (const each of [tab, other]) await each.getByRole("button", { name: nothingWaits }).waitFor();
+  expect(await one.innerText()).toContain("would have been sent");
+  expect(await two.innerText()).toBe(await one.innerText());
+  const told = (each: Page) =>
+    each.getByText("Already decided: user was first and decided: approve").count();
+  await expect.poll(async () => (await told(tab)) + (await told(other))).toBe(1);
+  await takePicture((await told(tab)) === 1 ? tab : other, "approvals-too-late");
+});

@@ -1,0 +1,280 @@
+import type { Locator, Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
+import {
+  answers,
+  downloadedBy,
+  endedAnswers,
+  messages,
+  moreOf,
+  pick,
+  toldWith,
+  undo,
+} from "./in-chat.ts";
+import { say, staged, takePicture } from "./stage.ts";
+
+/* Another try, other words, another way: versions, branches, and what can be done with what is there. */
+
+const stage = staged();
+
+/** A chat in which somebody has said these, and has got an answer to each. */
+async function chatOf(...said: string[]): Promise<Page> {
+  const tab = await (await stage.person()).tab(await stage.chat());
+  for (const [at, words] of said.entries()) {
+    await say(tab, words);
+    await endedAnswers(tab, at + 1);
+  }
+  return tab;
+}
+
+function place(node: Locator, of: "Version" | "Branch"): Promise<string | null> {
+  return node.getByRole("group", { name: new RegExp(`^${of} \\d`) }).getAttribute("aria-label");
+}
+
+function step(node: Locator, name: string): Promise<void> {
+  return node.getByRole("button", { name }).click();
+}
+
+async function edit(message: Locator, words: string, how: string): Promise<void> {
+  await message.hover();
+  await message.getByRole("button", { name: "Edit", exact: true }).click();
+  const field = message.getByRole("textbox", { name: "Edit your message" });
+  await field.fill(words);
+  await message.getByRole("button", { name: how, exact: true }).click();
+  await field.waitFor({ state: "detached" });
+}
+
+/** All that was said on the path, in order. */
+function path(tab: Page): Promise<string[]> {
+  return tab
+    .getByRole("log", { name: "Conversation" })
+    .getByRole("article")
+    .evaluateAll((all) =>
+      all.map((one) => one.querySelector(".chat-bubble, .answer")?.textContent ?? ""),
+    );
+}
+
+describe("an answer", () => {
+  test("is asked for again, and both versions can be seen", async () => {
+    const tab = await chatOf("Hello");
+    const answer = answers(tab).first();
+    await answer.getByRole("button", { name: "Retry" }).click();
+    await expect.poll(() => place(answer, "Version")).toBe("Version 2 of 2");
+    await endedAnswers(tab, 1);
+    expect(await answer.getByRole("button", { name: "Next version" }).isDisabled()).toBe(true);
+    await takePicture(tab, "chat-versions");
+    await step(answer, "Previous version");
+    await expect.poll(() => place(answer, "Version")).toBe("Version 1 of 2");
+    await step(answer, "Next version");
+    await expect.poll(() => place(answer, "Version")).toBe("Version 2 of 2");
+  });
+
+  test("is asked for again from another model", async () => {
+    const tab = await chatOf("Hello");
+    await pick(moreOf(answers(tab).first()), "Retry with another model…");
+    const dialog = tab.getByRole("dialog", { name: "Retry with another model" });
+    await dialog.getByRole("button", { name: /^Who answers this once/ }).click();
+    await takePicture(tab, "chat-retry-with");
+    await dialog.getByRole("combobox").fill("think-tags");
+    await tab.keyboard.press("Enter");
+    await dialog.getByRole("button", { name: "Retry" }).click();
+    await tab.getByRole("article", { name: "Answer of lab/think-tags" }).waitFor();
+    const answer = await endedAnswers(tab, 1);
+    await step(answer, "Previous version");
+    await tab.getByRole("article", { name: "Answer of demo-agent" }).waitFor();
+  });
+
+  test("is changed by hand, and the model is told those words", async () => {
+    const tab = await chatOf("Hello");
+    const answer = answers(tab).first();
+    await answer.hover();
+    await answer.getByRole("button", { name: "Edit by hand" }).click();
+    const field = answer.getByRole("textbox", { name: "Edit the answer" });
+    expect(await field.inputValue()).toContain("> Hello");
+    await field.fill("The **sea** is green.");
+    await takePicture(tab, "chat-edit-answer");
+    await answer.getByRole("button", { name: "Save" }).click();
+    await field.waitFor({ state: "detached" });
+    await answer.getByText("by hand").waitFor();
+    expect(await answer.locator("strong").first().innerText()).toBe("sea");
+    expect(await place(answer, "Version")).toBe("Version 2 of 2");
+    await say(tab, "And the sky?");
+    await endedAnswers(tab, 2);
+    expect(toldWith(stage.requests, "the sky")).toContain("The **sea** is green.");
+  });
+});
+
+describe("a message", () => {
+  test("in other words is a version, and what follows it stays", async () => {
+    const tab = await chatOf("Say one", "Say two");
+    await edit(messages(tab).first(), "Say three", "Send");
+    await expect.poll(() => place(messages(tab).first(), "Version")).toBe("Version 2 of 2");
+    await expect.poll(async () => (await path(tab))[1]).toContain("Say three");
+    await takePicture(tab, "chat-edited");
+    const said = await path(tab);
+    expect(said).toHaveLength(4);
+    expect(said[2]).toBe("Say two");
+    await step(messages(tab).first(), "Previous version");
+    await expect.poll(async () => (await path(tab))[1]).toContain("Say one");
+    expect(await answers(tab).first().innerText()).not.toContain("answers version");
+  });
+
+  test("that is only changed asks nobody, and its answer says which version it is of", async () => {
+    const tab = await chatOf("Say one");
+    const asked = stage.requests.length;
+    await edit(messages(tab).first(), "Say four", "Only change");
+    await answers(tab).first().getByText("This answers version 1 of the message.").waitFor();
+    await takePicture(tab, "chat-answers-another");
+    expect(stage.requests.length).toBe(asked);
+    await step(answers(tab).first(), "Show it");
+    await expect.poll(async () => (await path(tab))[0]).toBe("Say one");
+  });
+
+  test("in other words can be a branch, and the other one is left as it was", async () => {
+    const tab = await chatOf("Say one", "Say two");
+    await edit(messages(tab).nth(1), "Say three", "Send as branch");
+    await expect.poll(() => place(messages(tab).nth(1), "Branch")).toBe("Branch 2 of 2");
+    await endedAnswers(tab, 2);
+    expect((await path(tab))[3]).toContain("Say three");
+    await takePicture(tab, "chat-branch");
+    await step(messages(tab).nth(1), "Previous branch");
+    await expect.poll(async () => (await path(tab))[3]).toContain("Say two");
+  });
+
+  test("begins a branch behind an answer, or in place of a message", async () => {
+    const tab = await chatOf("Say one", "Say two");
+    await pick(moreOf(answers(tab).first()), "Branch from here");
+    await tab.getByText("Your next message begins a new branch here.").waitFor();
+    expect(await messages(tab).count()).toBe(1);
+    await takePicture(tab, "chat-branching");
+    await tab.getByRole("button", { name: "Cancel" }).click();
+    await expect.poll(() => messages(tab).count()).toBe(2);
+
+    await pick(moreOf(messages(tab).nth(1)), "Branch instead of this");
+    await say(tab, "Say five");
+    await expect.poll(() => place(messages(tab).nth(1), "Branch")).toBe("Branch 2 of 2");
+    await endedAnswers(tab, 2);
+    expect((await path(tab))[2]).toBe("Say five");
+  });
+
+  test("that is left while it is edited stays as it was", async () => {
+    const tab = await chatOf("Say one");
+    await messages(tab).first().hover();
+    await messages(tab).first().getByRole("button", { name: "Edit", exact: true }).click();
+    await tab.keyboard.type(" and more");
+    await takePicture(tab, "chat-edit-message");
+    await tab.keyboard.press("Escape");
+    expect((await path(tab))[0]).toBe("Say one");
+    expect(await tab.getByRole("textbox", { name: "Edit your message" }).count()).toBe(0);
+  });
+});
+
+describe("what stands in a chat", () => {
+  test("is always told, never told, or bookmarked, and says so", async () => {
+    const tab = await chatOf("Say one", "Say two");
+    const [first, second] = [messages(tab).first(), answers(tab).first()];
+    await pick(moreOf(first), "Always tell the model");
+    await first.getByText("Always told").waitFor();
+    await pick(moreOf(second), "Never tell the model");
+    await second.getByText("Never told").waitFor();
+    await pick(moreOf(first), "Bookmark");
+    await first.getByText("Bookmarked").waitFor();
+    await takePicture(tab, "chat-marks");
+
+    await say(tab, "Say three");
+    await endedAnswers(tab, 3);
+    const told = toldWith(stage.requests, "Say three");
+    expect(told).toContain("Say one");
+    expect(told).not.toContain("> Say one");
+    expect(told).toContain("> Say two");
+
+    await pick(tab.getByRole("button", { name: "Bookmarks" }), "1. Say one");
+    await expect.poll(() => first.evaluate(isInView)).toBe(true);
+    await pick(moreOf(first), "Bookmark");
+    await tab.getByRole("button", { name: "Bookmarks" }).waitFor({ state: "detached" });
+  });
+
+  test("is cut off from the model by a separator, which can be taken out", async () => {
+    const tab = await chatOf("Say one");
+    await pick(moreOf(answers(tab).first()), "Separator after this");
+    await tab.getByText("The model is told nothing from above this line").waitFor();
+    await say(tab, "Say two");
+    await endedAnswers(tab, 2);
+    // Whoever sends something sees what comes of it, whatever was pressed before.
+    expect(await tab.getByRole("button", { name: /^Jump to the end/ }).count()).toBe(0);
+    await takePicture(tab, "chat-separator");
+    expect(toldWith(stage.requests, "Say two")).not.toContain("Say one");
+    await tab.getByRole("button", { name: "Remove the separator" }).click();
+    await undo(tab, "Deleted from the chat");
+    await tab.getByText("The model is told nothing from above this line").waitFor();
+  });
+
+  test("is deleted, alone or with all that follows, and comes back", async () => {
+    const tab = await chatOf("Say one", "Say two");
+    await pick(moreOf(messages(tab).nth(1)), "Delete with all that follows");
+    await expect.poll(() => messages(tab).count()).toBe(1);
+    await takePicture(tab, "chat-deleted-message");
+    await undo(tab, "Deleted from the chat");
+    await expect.poll(() => answers(tab).count()).toBe(2);
+
+    await answers(tab).nth(1).getByRole("button", { name: "Retry" }).click();
+    await expect.poll(() => place(answers(tab).nth(1), "Version")).toBe("Version 2 of 2");
+    await endedAnswers(tab, 2);
+    await pick(moreOf(answers(tab).nth(1)), "Delete this version");
+    await answers(tab)
+      .nth(1)
+      .getByRole("group", { name: /^Version/ })
+      .waitFor({ state: "detached" });
+    await undo(tab, "Version deleted");
+    await answers(tab)
+      .nth(1)
+      .getByRole("group", { name: /^Version \d of 2/ })
+      .waitFor();
+  });
+
+  test("becomes a chat of its own", async () => {
+    const tab = await chatOf("Say one", "Say two");
+    const before = tab.url();
+    await pick(moreOf(messages(tab).nth(1)), "New chat from here");
+    await expect.poll(() => tab.url()).not.toBe(before);
+    await expect.poll(() => messages(tab).count()).toBe(1);
+    expect((await path(tab))[0]).toBe("Say two");
+  });
+
+  test("is saved as a file by the chat's menu", async () => {
+    const tab = await chatOf("Say one");
+    for (const { entry, name, has } of [
+      { entry: "Export as Markdown", name: /\.md$/, has: "> Say one" },
+      { entry: "Export as HTML", name: /\.html$/, has: "<!doctype html>" },
+      { entry: "Export as JSON", name: /\.json$/, has: '"nodes"' },
+    ]) {
+      const menu = tab.getByRole("button", { name: "More for this chat" });
+      const saved = await downloadedBy(tab, () => pick(menu, entry));
+      expect(saved.name).toMatch(name);
+      expect(saved.text.toLowerCase()).toContain(has.toLowerCase());
+    }
+    await tab
+      .getByText(/^Saved as /)
+      .first()
+      .waitFor();
+  });
+
+  test("has a menu that fits a phone, with all that can be done", async () => {
+    const person = await stage.person({
+      viewport: { width: 390, height: 844 },
+      hasTouch: true,
+      isMobile: true,
+    });
+    const tab = await person.tab(await stage.chat());
+    await say(tab, "Hello");
+    await endedAnswers(tab, 1);
+    await moreOf(answers(tab).first()).tap();
+    await takePicture(tab, "chat-menu-phone");
+    await tab.getByRole("menuitem", { name: /^Retry( R)?$/ }).tap();
+    await expect.poll(() => place(answers(tab).first(), "Version")).toBe("Version 2 of 2");
+  });
+});
+
+function isInView(element: Element): boolean {
+  const { top, bottom } = element.getBoundingClientRect();
+  return bottom > 0 && top < innerHeight;
+}

@@ -1,0 +1,306 @@
+import { defineAgent, defineTool } from "@deltawire/agent";
+import type { Locator, Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
+import { pictureFor, toneFor } from "../../src/demo/media.ts";
+import {
+  answers,
+  chooseWho,
+  endedAnswers,
+  messageBox,
+  messages,
+  pick,
+  toldWith,
+} from "./in-chat.ts";
+import { say, staged, takePicture } from "./stage.ts";
+
+/* Where messages are written: what goes with them, to whom, and what becomes of what is not sent yet. */
+
+let openDoor = () => {};
+/** Runs until a test lets it end. */
+const holdDoor = defineTool({
+  name: "hold_door",
+  description: "Holds a door until somebody has gone through.",
+  input: { type: "object", properties: {} },
+  effect: "pure",
+  run: () =>
+    new Promise<string>((resolve) => {
+      openDoor = () => resolve("Somebody went through.");
+    }),
+});
+const doorman = defineAgent({
+  name: "doorman",
+  instructions: "You hold doors.",
+  model: "lab/clean",
+  tools: [holdDoor],
+});
+
+const stage = staged({
+  agents: [doorman],
+  toml: `[models]
+usual = { use = "lab/clean" }
+painter = { use = "lab/painter", type = "image-gen" }
+speaker = { use = "lab/speaker", type = "audio-tts" }
+listener = { use = "lab/listener", type = "audio-stt" }
+`,
+});
+
+const picture = { name: "sea.png", mimeType: "image/png", buffer: pictureFor("the sea") };
+const notes = { name: "notes.txt", mimeType: "text/plain", buffer: Buffer.from("3 mm a year") };
+
+/** As the browser prints it. */
+async function report(tab: Page): Promise<GivenFile> {
+  const paper = await tab.context().newPage();
+  await paper.setContent("<p>It rises.</p>");
+  const buffer = await paper.pdf();
+  await paper.close();
+  return { name: "report.pdf", mimeType: "application/pdf", buffer };
+}
+
+interface GivenFile {
+  name: string;
+  mimeType: string;
+  buffer: Buffer;
+}
+
+async function opened(settings: object = { model: "usual" }): Promise<Page> {
+  return (await stage.person()).tab(await stage.chat(settings));
+}
+
+function attached(tab: Page): Locator {
+  return tab.getByRole("list", { name: "Attached" }).getByRole("listitem");
+}
+
+const told = (words: string) => toldWith(stage.requests, words);
+
+async function attach(tab: Page, files: GivenFile[]): Promise<void> {
+  const [chooser] = await Promise.all([
+    tab.waitForEvent("filechooser"),
+    pick(tab.getByRole("button", { name: "Attach", exact: true }), "Attach files"),
+  ]);
+  await chooser.setFiles(files);
+  for (const { name } of files)
+    await attached(tab)
+      .getByRole("button", { name: `Remove ${name}` })
+      .waitFor();
+}
+
+describe("what goes with a message", () => {
+  test("is attached by the button: a picture, a text, a PDF", async () => {
+    const tab = await opened();
+    await attach(tab, [picture, notes, await report(tab)]);
+    await tab.getByText("usual gets only the text of report.pdf.").waitFor();
+    await takePicture(tab, "composer-attached");
+    await attached(tab).getByRole("button", { name: "Remove notes.txt" }).click();
+    await expect.poll(() => attached(tab).count()).toBe(2);
+    await say(tab, "What are these?");
+    const answer = await endedAnswers(tab, 1);
+    expect(await answer.innerText()).toContain("I got 1 image (image/png");
+    expect(told("What are these?")).toContain("It rises.");
+    const message = messages(tab).first();
+    await message.getByRole("link", { name: /report\.pdf/ }).waitFor();
+    await message.getByRole("button", { name: "Open sea.png" }).click();
+    const large = tab
+      .getByRole("dialog", { name: "sea.png" })
+      .getByRole("img", { name: "sea.png" });
+    await expect.poll(() => large.evaluate(widthOf)).toBe(64);
+    await takePicture(tab, "composer-sent-attachments");
+  });
+
+  test("is attached by pasting a picture", async () => {
+    const tab = await opened();
+    await tab.evaluate(
+      async (bytes) => {
+        const blob = new Blob([new Uint8Array(bytes)], { type: "image/png" });
+        await navigator.clipboard.write([new ClipboardItem({ "image/png": blob })]);
+      },
+      [...picture.buffer],
+    );
+    await messageBox(tab).focus();
+    await tab.keyboard.press("Control+v");
+    await expect.poll(() => attached(tab).count()).toBe(1);
+    await tab.getByRole("button", { name: /^Remove/ }).waitFor();
+    await say(tab, "And this?");
+    expect(await (await endedAnswers(tab, 1)).innerText()).toContain("I got 1 image");
+  });
+
+  test("is attached by dropping files anywhere in the chat", async () => {
+    const tab = await opened();
+    const transfer = await tab.evaluateHandle(
+      (files) => {
+        const all = new DataTransfer();
+        for (const { name, mimeType, bytes } of files)
+          all.items.add(new File([new Uint8Array(bytes)], name, { type: mimeType }));
+        return all;
+      },
+      [picture, notes].map((file) => ({ ...file, buffer: null, bytes: [...file.buffer] })),
+    );
+    const place = tab.getByRole("main");
+    await place.dispatchEvent("dragenter", { dataTransfer: transfer });
+    await tab.getByText("Drop files to attach them").waitFor();
+    await takePicture(tab, "composer-dropping");
+    await place.dispatchEvent("dragover", { dataTransfer: transfer });
+    await place.dispatchEvent("drop", { dataTransfer: transfer });
+    await expect.poll(() => attached(tab).count()).toBe(2);
+    expect(await tab.getByText("Drop files to attach them").count()).toBe(0);
+  });
+
+  test("is a long text that was pasted, as a file beside the words", async () => {
+    const tab = await opened();
+    await messageBox(tab).fill("Read this: ");
+    await tab.evaluate(() => navigator.clipboard.writeText("All work and no play. ".repeat(400)));
+    await messageBox(tab).press("End");
+    await tab.keyboard.press("Control+v");
+    await tab.getByText(/^You pasted a long text/).waitFor();
+    await takePicture(tab, "composer-long-paste");
+    await tab.getByRole("button", { name: "Attach it as a file" }).click();
+    await attached(tab).getByText("pasted.txt").waitFor();
+    expect(await messageBox(tab).inputValue()).toBe("Read this: ");
+  });
+
+  test("is a text beside it, which can be changed before it is sent", async () => {
+    const tab = await opened();
+    await pick(tab.getByRole("button", { name: "Attach", exact: true }), "Add a text beside it");
+    const dialog = tab.getByRole("dialog", { name: "A text beside the message" });
+    await dialog.getByLabel("Name").fill("report.md");
+    await dialog.getByLabel("Text", { exact: true }).fill("It rises by 4 mm a year.");
+    await takePicture(tab, "composer-text-beside");
+    await dialog.getByRole("button", { name: "Done" }).click();
+    await attached(tab).getByText("It rises by 4 mm a year.").waitFor();
+    await say(tab, "Is that right?");
+    await endedAnswers(tab, 1);
+    expect(told("Is that right?")).toContain("It rises by 4 mm a year.");
+    await messages(tab).first().getByText("report.md").waitFor();
+  });
+});
+
+describe("pictures and sound", () => {
+  test("are made, seen and heard", async () => {
+    const tab = await opened({ model: "painter" });
+    await say(tab, "a house by the sea");
+    const painted = (await endedAnswers(tab, 1)).getByRole("img", { name: "Picture 1" });
+    await expect.poll(() => painted.evaluate(widthOf)).toBe(64);
+    await chooseWho(tab, "speaker");
+    await say(tab, "Good morning");
+    const answer = await endedAnswers(tab, 2);
+    const player = answer.locator("audio");
+    const heard = () =>
+      player.evaluate(async (audio: HTMLAudioElement) => {
+        audio.muted = true;
+        await audio.play();
+        return audio.currentTime > 0 || audio.ended;
+      });
+    await expect.poll(heard).toBe(true);
+    await takePicture(tab, "composer-media");
+    await answers(tab)
+      .first()
+      .getByRole("button", { name: /enlarge$/ })
+      .click();
+    await tab.getByRole("dialog", { name: "Picture 1" }).waitFor();
+    await takePicture(tab, "composer-picture-large");
+  });
+
+  test("are written down, and who needs a recording says so", async () => {
+    const tab = await opened({ model: "listener" });
+    await tab.getByText("listener needs a recording: attach one.").waitFor();
+    const sound = { name: "memo.wav", mimeType: "audio/wav", buffer: toneFor("Buy some milk") };
+    await attach(tab, [sound]);
+    await tab.getByText("listener needs a recording").waitFor({ state: "detached" });
+    await tab.getByRole("button", { name: "Send" }).click();
+    expect(await (await endedAnswers(tab, 1)).innerText()).toContain("Buy some milk");
+    const player = messages(tab).first().locator("audio");
+    await expect
+      .poll(() => player.evaluate((audio: HTMLAudioElement) => audio.duration))
+      .toBeGreaterThan(0.2);
+    await takePicture(tab, "composer-listener");
+  });
+});
+
+describe("while an answer runs", () => {
+  test("something is told at its next step, and something when it is done", async () => {
+    const tab = await opened({ agent: "doorman" });
+    await say(tab, "hold_door");
+    await answers(tab)
+      .first()
+      .getByRole("button", { name: /^hold_door.*Running/ })
+      .waitFor();
+    const waiting = tab.getByRole("list", { name: "Waiting to be told" });
+    await messageBox(tab).fill("Say it in French");
+    await tab.getByRole("button", { name: /^Tell now/ }).click();
+    await waiting.getByText("Say it in French").waitFor();
+    await messageBox(tab).fill("Then say goodbye");
+    await takePicture(tab, "composer-telling");
+    await tab.keyboard.press("Control+Enter");
+    await waiting.getByText("Queued for when it is done").waitFor();
+    expect(await waiting.getByRole("listitem").count()).toBe(2);
+    expect(await messageBox(tab).inputValue()).toBe("");
+    await takePicture(tab, "composer-told");
+    openDoor();
+    const answer = await endedAnswers(tab, 1);
+    expect(await waiting.count()).toBe(0);
+    const said = await answer.innerText();
+    expect(said.indexOf("Say it in French")).toBeGreaterThan(-1);
+    expect(said.indexOf("Then say goodbye")).toBeGreaterThan(said.indexOf("Say it in French"));
+    expect(told("Then say goodbye")).toContain("Say it in French");
+    await takePicture(tab, "composer-was-told");
+  });
+});
+
+describe("what is not sent yet", () => {
+  test("stays with its chat over reloads and other chats, and goes when it is sent", async () => {
+    const person = await stage.person();
+    const [one, other] = [await stage.chat(), await stage.chat()];
+    const tab = await person.tab(one);
+    await messageBox(tab).fill("half a thought");
+    await attach(tab, [notes]);
+    await tab.goto(tab.url().replace(one, other));
+    await expect.poll(() => messageBox(tab).inputValue()).toBe("");
+    await tab.goto(tab.url().replace(other, one));
+    await expect.poll(() => messageBox(tab).inputValue()).toBe("half a thought");
+    await tab.reload();
+    await expect.poll(() => messageBox(tab).inputValue()).toBe("half a thought");
+    await attached(tab).getByText("notes.txt").waitFor();
+    await tab.getByRole("button", { name: "Send" }).click();
+    await endedAnswers(tab, 1);
+    await tab.reload();
+    await answers(tab).first().waitFor();
+    expect(await messageBox(tab).inputValue()).toBe("");
+    expect(await attached(tab).count()).toBe(0);
+  });
+
+  test("is not sent by the Enter of an input method", async () => {
+    const tab = await opened();
+    await messageBox(tab).focus();
+    const line = await tab.context().newCDPSession(tab);
+    await line.send("Input.imeSetComposition", {
+      text: "你好",
+      selectionStart: 2,
+      selectionEnd: 2,
+    });
+    await tab.keyboard.press("Enter");
+    await line.send("Input.insertText", { text: "你好" });
+    expect(await messages(tab).count()).toBe(0);
+    expect(await messageBox(tab).inputValue()).toContain("你好");
+    await tab.keyboard.press("Enter");
+    await endedAnswers(tab, 1);
+    expect(await messages(tab).first().innerText()).toContain("你好");
+  });
+
+  test("has as many lines as it needs, and Shift+Enter makes one", async () => {
+    const tab = await opened();
+    const height = () => messageBox(tab).evaluate((box) => box.clientHeight);
+    const one = await height();
+    await messageBox(tab).focus();
+    for (const word of ["one", "two", "three"]) {
+      await tab.keyboard.type(word);
+      await tab.keyboard.press("Shift+Enter");
+    }
+    expect(await messageBox(tab).inputValue()).toBe("one\ntwo\nthree\n");
+    expect(await height()).toBeGreaterThan(2.5 * one);
+    await messageBox(tab).fill("line\n".repeat(200));
+    expect(await height()).toBeLessThan(400);
+  });
+});
+
+function widthOf(image: Element): number {
+  return (image as HTMLImageElement).naturalWidth;
+}

@@ -1,0 +1,93 @@
+import type { Locator, Page } from "playwright-core";
+import { expect } from "vitest";
+import { lastAnswer, say, type Stage } from "./stage.ts";
+
+/* What people do in a chat, and where they look. */
+
+export function answers(tab: Page): Locator {
+  return tab.getByRole("article", { name: /^Answer/ });
+}
+
+export function messages(tab: Page): Locator {
+  return tab.getByRole("article", { name: "You" });
+}
+
+export function messageBox(tab: Page): Locator {
+  return tab.getByRole("textbox", { name: "Message", exact: true });
+}
+
+/** Opens the menu of a button and takes one of its entries. */
+export async function pick(button: Locator, entry: string): Promise<void> {
+  await button.click();
+  const menu = button.page().getByRole("menu");
+  await menu
+    .getByRole("menuitem", { name: entry })
+    .or(menu.getByRole("menuitemcheckbox", { name: entry }))
+    .first()
+    .click();
+}
+
+export function moreOf(node: Locator): Locator {
+  return node.getByRole("button", { name: /^More for this/ });
+}
+
+/** Somebody else answers in this chat from now on. */
+export async function chooseWho(tab: Page, who: string): Promise<void> {
+  const form = tab.getByRole("form", { name: "Message" });
+  await form.getByRole("button", { name: /^Answered by/ }).click();
+  await tab.getByRole("combobox", { name: "Search models and agents" }).fill(who);
+  await tab
+    .getByRole("option", { name: new RegExp(`^${who}\\b`) })
+    .first()
+    .click();
+  await form.getByRole("button", { name: `Answered by: ${who}` }).waitFor();
+}
+
+/** As many answers as these, the last of which has ended. On a phone it has no button that says so. */
+export async function endedAnswers(tab: Page, count: number): Promise<Locator> {
+  await expect.poll(() => answers(tab).count()).toBe(count);
+  const last = answers(tab).last();
+  await expect.poll(() => last.getAttribute("aria-busy")).toBe(null);
+  return last;
+}
+
+/** A new chat in which these words were said, and answered. */
+export async function answeredIn(
+  stage: Stage,
+  words: string,
+): Promise<{ tab: Page; answer: Locator }> {
+  const tab = await (await stage.person()).tab(await stage.chat());
+  await say(tab, words);
+  await endedAnswers(tab, 1);
+  return { tab, answer: lastAnswer(tab) };
+}
+
+/** The line of a call; it unfolds. */
+export function callLine(within: Locator, name: string | RegExp): Locator {
+  return within.getByRole("button", { name });
+}
+
+/** What is said in the toast, and it undone. */
+export async function undo(tab: Page, said: string): Promise<void> {
+  const toasts = tab.getByRole("region", { name: "Messages" });
+  await toasts.getByText(said).waitFor();
+  await toasts.getByRole("button", { name: "Undo" }).click();
+}
+
+/** The file that the browser saves. */
+export async function downloadedBy(
+  tab: Page,
+  deed: () => Promise<void>,
+): Promise<{ name: string; text: string }> {
+  const [download] = await Promise.all([tab.waitForEvent("download"), deed()]);
+  const parts: Buffer[] = [];
+  for await (const part of await download.createReadStream()) parts.push(part as Buffer);
+  return { name: download.suggestedFilename(), text: Buffer.concat(parts).toString() };
+}
+
+/** All that a model was told when it answered these words; what it is told to name a chat does not count. */
+export function toldWith(requests: Stage["requests"], words: string): string {
+  const bodies = requests.map(({ body }) => JSON.stringify(body ?? null));
+  const wanted = (body: string) => body.includes(words) && !body.includes("Write a title for this");
+  return bodies.findLast(wanted) ?? "nothing";
+}

@@ -1,0 +1,127 @@
+import type { Locator, Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
+import { answers } from "./in-chat.ts";
+import { say, staged, takePicture } from "./stage.ts";
+
+/* A chat of 1,000 messages: it opens at its end, and all of it is there. */
+
+const stage = staged();
+const turns = 500;
+
+/** Answers of many heights, so that no guess of what is not drawn yet is right. */
+function longChat(): object {
+  const messages = Array.from({ length: turns }, (_, at) => [
+    { role: "user", content: `Question ${at + 1}` },
+    { role: "assistant", content: answerTo(at + 1) },
+  ]);
+  return { messages: messages.flat() };
+}
+
+function answerTo(number: number): string {
+  const kinds = [
+    `Answer ${number} is short.`,
+    `Answer ${number} has a list:\n\n${Array.from({ length: 1 + (number % 7) }, (_, at) => `- item ${at}`).join("\n")}`,
+    `Answer ${number} has code:\n\n\`\`\`ts\n${"const one = 1;\n".repeat(1 + (number % 9))}\`\`\``,
+    `Answer ${number} has words. ${"They go on and on. ".repeat(number % 60)}`,
+    `Answer ${number} has a table:\n\n| a | b |\n| --- | --- |\n${"| 1 | 2 |\n".repeat(1 + (number % 5))}`,
+  ];
+  return number === 7 ? "Answer 7 is about platypuses." : (kinds[number % kinds.length] ?? "");
+}
+
+async function opened(): Promise<Page> {
+  const tab = await (await stage.person()).tab(await stage.importChat(longChat()));
+  await answers(tab).last().getByText(`Answer ${turns}`).waitFor();
+  return tab;
+}
+
+function conversation(tab: Page): Locator {
+  return tab.getByRole("log", { name: "Conversation" });
+}
+
+interface Seen {
+  readonly number: number;
+  /** From the top of the list, in px. */
+  readonly top: number;
+}
+
+/** The questions in sight, and those that come into sight on the way up, in steps of so many px; 0: it stays. */
+function questionsInSight(tab: Page, step = 0): Promise<Seen[][]> {
+  return conversation(tab).evaluate(async (list, px) => {
+    const look = (): Seen[] => {
+      const { top: above, height } = list.getBoundingClientRect();
+      return [...list.querySelectorAll(".chat-bubble")].flatMap((bubble) => {
+        const { top, bottom } = bubble.getBoundingClientRect();
+        const number = Number(/^Question (\d+)$/.exec(bubble.textContent ?? "")?.[1]);
+        return bottom > above && top < above + height ? [{ number, top: top - above }] : [];
+      });
+    };
+    const seen = [look()];
+    const end = px > 0 ? 0 : list.scrollTop;
+    while (list.scrollTop > end) {
+      list.scrollTop -= px;
+      // What has come near is drawn and measured by then.
+      for (let frame = 0; frame < 3; frame += 1)
+        await new Promise((resolve) => requestAnimationFrame(resolve));
+      seen.push(look());
+    }
+    return seen;
+  }, step);
+}
+
+describe("a chat of 1,000 messages", () => {
+  test("opens at its end", async () => {
+    const tab = await opened();
+    const toEnd = () =>
+      conversation(tab).evaluate((list) =>
+        Math.round(list.scrollHeight - list.clientHeight - list.scrollTop),
+      );
+    await expect.poll(toEnd).toBeLessThan(12);
+    const [seen] = await questionsInSight(tab);
+    expect(seen?.at(-1)?.number).toBe(turns);
+    await takePicture(tab, "long-end");
+    // Of so many only those near to what is seen are drawn.
+    expect(await answers(tab).count()).toBeLessThan(60);
+  });
+
+  test("is scrolled through to its beginning, in order, and nothing jumps", async () => {
+    const tab = await opened();
+    const step = 500;
+    const seen = await questionsInSight(tab, step);
+    const jumps: string[] = [];
+    // The last step is as long as there is left to go.
+    for (const [at, now] of seen.slice(1, -1).entries())
+      for (const { number, top } of now) {
+        const before = seen[at]?.find((one) => one.number === number);
+        const moved = before === undefined ? step : top - before.top;
+        if (Math.abs(moved - step) > 4) jumps.push(`question ${number} by ${moved} px`);
+      }
+    expect(jumps).toEqual([]);
+    const all = [...new Set(seen.flatMap((each) => each.map(({ number }) => number).toReversed()))];
+    expect(all).toEqual(Array.from({ length: turns }, (_, at) => turns - at));
+    await takePicture(tab, "long-beginning");
+  });
+
+  test("is searched, and an early message is found and shown where it stands", async () => {
+    const tab = await opened();
+    await tab.getByRole("textbox", { name: "Search chats" }).fill("platypuses");
+    await tab.getByRole("link", { name: "Answer 7 is about platypuses." }).click();
+    const found = answers(tab).filter({ hasText: "Answer 7 is about platypuses." });
+    await found.waitFor();
+    await expect.poll(() => found.getAttribute("data-marked")).toBe("true");
+    const place = async () => {
+      const [box, list] = await Promise.all([found.boundingBox(), conversation(tab).boundingBox()]);
+      return (box?.y ?? Number.NaN) - (list?.y ?? Number.NaN);
+    };
+    await expect.poll(async () => Math.abs((await place()) - 30)).toBeLessThan(30);
+    await takePicture(tab, "long-found");
+    await tab.getByRole("button", { name: /^Jump to the end/ }).click();
+    await answers(tab).last().getByText(`Answer ${turns}`).waitFor();
+  });
+
+  test("goes on at once", async () => {
+    const tab = await opened();
+    await say(tab, "And one more");
+    await answers(tab).last().getByText("And one more").waitFor();
+    await takePicture(tab, "long-goes-on");
+  });
+});

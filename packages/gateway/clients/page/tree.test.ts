@@ -1,0 +1,180 @@
+import type { Locator, Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
+import { answers, endedAnswers, messages, pick } from "./in-chat.ts";
+import { say, staged, takePicture, type PersonOptions } from "./stage.ts";
+
+/* The whole conversation as a picture: to see it, to jump, and to compare. */
+
+const stage = staged();
+
+/** A chat with two branches, of which one has an answer in two versions, and its picture. */
+async function drawn(options?: PersonOptions): Promise<{ tab: Page; hash: string }> {
+  const person = await stage.person(options);
+  const hash = await stage.chat();
+  const writing = await person.tab(hash);
+  await say(writing, "Plan a trip");
+  await endedAnswers(writing, 1);
+  await say(writing, "To the sea");
+  await endedAnswers(writing, 2);
+  await edit(writing, "To the hills");
+  await endedAnswers(writing, 2);
+  await retryWith(writing, "think-tags");
+  await endedAnswers(writing, 2);
+  await writing.close();
+  const tab = await person.tab(`${hash}/tree`);
+  await card(tab, /^You: Plan a trip/).waitFor();
+  return { tab, hash };
+}
+
+async function edit(tab: Page, words: string): Promise<void> {
+  const message = messages(tab).last();
+  await pick(message.getByRole("button", { name: /^More for this/ }), "Edit");
+  await message.getByRole("textbox", { name: "Edit your message" }).fill(words);
+  await message.getByRole("button", { name: "Send as branch" }).click();
+  await messages(tab).filter({ hasText: words }).waitFor();
+}
+
+async function retryWith(tab: Page, model: string): Promise<void> {
+  const more = answers(tab)
+    .last()
+    .getByRole("button", { name: /^More for this/ });
+  await pick(more, "Retry with another model…");
+  const dialog = tab.getByRole("dialog", { name: "Retry with another model" });
+  await dialog.getByRole("button", { name: /^Who answers this once/ }).click();
+  await dialog.getByRole("combobox").fill(model);
+  await tab.keyboard.press("Enter");
+  await dialog.getByRole("button", { name: "Retry" }).click();
+  await tab.getByRole("article", { name: new RegExp(`^Answer of .*${model}`) }).waitFor();
+}
+
+function tree(tab: Page): Locator {
+  return tab.getByRole("tree", { name: "Tree of the conversation" });
+}
+
+function card(tab: Page, name: RegExp): Locator {
+  return tree(tab).getByRole("treeitem", { name });
+}
+
+/** What the treeitem with the focus is called. */
+function focused(tab: Page): Promise<string> {
+  return tab.evaluate(() => document.activeElement?.querySelector("title")?.textContent ?? "");
+}
+
+describe("the picture of a chat", () => {
+  test("has all its branches and versions, and what the chat shows is marked", async () => {
+    const { tab } = await drawn();
+    await takePicture(tab, "tree");
+    expect(await tree(tab).getByRole("treeitem").count()).toBe(6);
+    await card(tab, /^You: To the sea \(branch 1 of 2\)/).waitFor();
+    await card(tab, /^You: To the hills \(branch 2 of 2, shown in the chat\)/).waitFor();
+    await card(tab, /^lab\/think-tags: .*\(version 2 of 2, shown in the chat\)/).waitFor();
+    await tab.getByText("6 messages, 2 branches").waitFor();
+  });
+
+  test("can be seen nearer, from farther away, and as a whole", async () => {
+    const { tab } = await drawn();
+    const width = async () =>
+      (await card(tab, /^You: Plan a trip/).boundingBox())?.width ?? Number.NaN;
+    const first = await width();
+    await tab.getByRole("button", { name: "Zoom in" }).click();
+    await expect.poll(width).toBeGreaterThan(first * 1.2);
+    await tab.getByRole("button", { name: "Zoom out" }).click();
+    await tab.getByRole("button", { name: "Zoom out" }).click();
+    await expect.poll(width).toBeLessThan(first);
+    await tab.getByRole("button", { name: "Show all of it" }).click();
+    for (const each of await tree(tab).getByRole("treeitem").all()) {
+      const box = await each.boundingBox();
+      expect(box !== null && box.y > 50 && box.y + box.height < 800).toBe(true);
+    }
+  });
+
+  test("shows a message whole when it is pressed, and leads to it in the chat", async () => {
+    const { tab } = await drawn();
+    await card(tab, /^You: To the sea/).click();
+    const panel = tab.getByRole("complementary", { name: "The chosen message" });
+    await panel.getByText("To the sea").waitFor();
+    await takePicture(tab, "tree-panel");
+    await panel.getByRole("button", { name: "Show in chat" }).click();
+    await messages(tab).filter({ hasText: "To the sea" }).waitFor();
+    expect(await messages(tab).filter({ hasText: "To the hills" }).count()).toBe(0);
+  });
+
+  test("compares two versions side by side, and one of them is shown from now on", async () => {
+    const { tab, hash } = await drawn();
+    await card(tab, /^lab\/think-tags/).click();
+    await tab.getByRole("button", { name: "Compare versions" }).click();
+    const [one, other] = ["Side A", "Side B"].map((name) => tab.getByRole("region", { name }));
+    await one?.getByRole("heading", { name: "demo-agent" }).waitFor();
+    await other?.getByRole("heading", { name: "lab/think-tags" }).waitFor();
+    await takePicture(tab, "tree-compare");
+    await tab.getByRole("switch", { name: "Show differences" }).uncheck();
+    await takePicture(tab, "tree-compare-whole");
+    await one?.getByRole("button", { name: "Show this version" }).click();
+    await one?.getByRole("button", { name: "Shown in the chat" }).waitFor();
+    await tab.goto(`${tab.url().split("#")[0]}${hash}`);
+    await answers(tab).last().getByRole("group", { name: "Version 1 of 2" }).waitFor();
+  });
+
+  test("compares two messages that were chosen, with what differs marked", async () => {
+    const { tab } = await drawn({ colorScheme: "dark" });
+    for (const name of [/^You: To the sea/, /^You: To the hills/]) {
+      await card(tab, name).click();
+      await tab.getByRole("button", { name: "Choose to compare" }).click();
+    }
+    await takePicture(tab, "tree-chosen-dark");
+    await tab.getByRole("button", { name: "Compare", exact: true }).click();
+    await tab.getByRole("switch", { name: "Show differences" }).check();
+    const marked = (side: string) =>
+      tab.getByRole("region", { name: side }).locator("mark").allInnerTexts();
+    expect(await marked("Side A")).toEqual(["sea"]);
+    expect(await marked("Side B")).toEqual(["hills"]);
+    await takePicture(tab, "tree-compare-dark");
+    await tab.getByRole("button", { name: "Back to the tree" }).click();
+    await card(tab, /chosen for comparison as A/).waitFor();
+  });
+
+  test("is walked through by keys alone", async () => {
+    const { tab } = await drawn();
+    await card(tab, /^lab\/think-tags/).focus();
+    await tab.keyboard.press("ArrowUp");
+    await expect.poll(() => focused(tab)).toMatch(/^You: To the hills/);
+    await tab.keyboard.press("ArrowLeft");
+    await expect.poll(() => focused(tab)).toMatch(/^You: To the sea/);
+    await tab.keyboard.press("Space");
+    await card(tab, /^You: To the sea .*chosen for comparison as A/).waitFor();
+    await tab.keyboard.press("Home");
+    await expect.poll(() => focused(tab)).toMatch(/^You: Plan a trip/);
+    await tab.keyboard.press("ArrowDown");
+    await tab.keyboard.press("ArrowDown");
+    await tab.keyboard.press("ArrowLeft");
+    await takePicture(tab, "tree-keys");
+    await tab.keyboard.press("Enter");
+    await messages(tab).filter({ hasText: "To the sea" }).waitFor();
+  });
+
+  test("grows while somebody looks on", async () => {
+    const { tab, hash } = await drawn();
+    const other = await tab.context().newPage();
+    await other.goto(`${tab.url().split("#")[0]}${hash}`);
+    await say(other, "slow_count to 30");
+    await card(tab, /^You: slow_count/).waitFor();
+    await card(tab, /^demo-agent: .*Answering/).waitFor();
+    await takePicture(tab, "tree-live");
+    await other.getByRole("button", { name: "Stop the answer" }).click();
+    await card(tab, /^demo-agent: .*Stopped/).waitFor();
+  });
+
+  test("fits a phone", async () => {
+    const { tab } = await drawn({
+      viewport: { width: 390, height: 844 },
+      hasTouch: true,
+      isMobile: true,
+    });
+    await takePicture(tab, "tree-phone");
+    await card(tab, /^lab\/think-tags/).tap();
+    await takePicture(tab, "tree-panel-phone");
+    await tab.getByRole("button", { name: "Compare versions" }).tap();
+    await takePicture(tab, "tree-compare-phone");
+    expect(await tab.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
+  });
+});

@@ -1,0 +1,149 @@
+import { mkdtempSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { freePort } from "../../check/checked-gateway.ts";
+import { upstreamToml } from "../../test/running-gateway.ts";
+import { ask, barriersOn, endedAnswer, staged, takePicture } from "./stage.ts";
+
+const secret = "sk-of-an-upstream-0123456789";
+const home = mkdtempSync(join(tmpdir(), "deltawire-page-"));
+afterAll(() => rmSync(home, { recursive: true, force: true }));
+beforeAll(() => {
+  mkdirSync(join(home, ".codex"));
+  writeFileSync(
+    join(home, ".codex", "config.toml"),
+    `model_provider = "zai"\n\n[model_providers.zai]\nname = "Z"\nbase_url = "https://api.z.ai/api/paas/v4"\nwire_api = "chat"\nexperimental_bearer_token = "${secret}"\n`,
+  );
+});
+
+const nobody = `http://127.0.0.1:${await freePort()}/v1`;
+const stage = staged({
+  toml: [
+    upstreamToml("down", nobody, { api_key: secret, retries: 0, models: ["far-away"] }),
+    upstreamToml("keyless", "https://example.com/v1", {
+      api_key: "env:KEY_THAT_NOBODY_SET",
+      models: ["unused"],
+    }),
+  ].join("\n"),
+  world: { cwd: home, home, env: {}, platform: "linux" },
+});
+
+async function opened(options = {}) {
+  const person = await stage.person(options);
+  const tab = await person.tab("#/upstreams");
+  const card = (name: string) => tab.getByRole("region", { name, exact: true });
+  await card("lab").waitFor();
+  return { tab, card };
+}
+
+test("each upstream is shown with its address, what it speaks, how it is and its models, and no key", async () => {
+  const { tab, card } = await opened();
+  expect(await card("lab").innerText()).toMatch(
+    /http:\/\/127\.0\.0\.1:\d+\/v1 · speaks Chat Completions/,
+  );
+  await card("lab").getByText("Works").waitFor();
+  await card("lab")
+    .getByText(/^\d+ models$/)
+    .click();
+  await card("lab").getByText("small-context", { exact: true }).waitFor();
+  await card("keyless").getByText("Has no key").waitFor();
+  await card("keyless")
+    .getByText(/Set KEY_THAT_NOBODY_SET where the gateway runs/)
+    .waitFor();
+  expect(await tab.content()).not.toContain(secret);
+  expect(await barriersOn(tab)).toEqual([]);
+  await takePicture(tab, "upstreams");
+});
+
+test("a chat is begun with one of its models", async () => {
+  const { tab, card } = await opened();
+  await card("lab")
+    .getByText(/^\d+ models$/)
+    .click();
+  await card("lab").getByRole("button", { name: "Chat with lab/think-tags" }).click();
+  await ask(tab, "hello");
+  await endedAnswer(tab);
+  await tab.getByRole("article", { name: "Answer of lab/think-tags" }).waitFor();
+});
+
+test("one that fails says what is wrong, and the page learns it by itself", async () => {
+  const { tab, card } = await opened();
+  const reply = await stage.gateway.post("/chat/completions", {
+    model: "down/far-away",
+    messages: [{ role: "user", content: "hello" }],
+  });
+  expect(reply.status).toBeGreaterThanOrEqual(500);
+  await tab.getByRole("button", { name: "Read again" }).click();
+  await card("down")
+    .getByText(/The last request failed|Left alone for a while/)
+    .waitFor();
+  await card("down")
+    .getByText(/ECONNREFUSED|refused|cannot be reached/i)
+    .waitFor();
+  await takePicture(tab, "upstreams-failing");
+});
+
+describe("a lesson", () => {
+  test("is shown with what the upstream said, and is forgotten on request", async () => {
+    const { tab, card } = await opened({ colorScheme: "dark" });
+    const lessons = card("Lessons learned");
+    await lessons.getByText(/Nothing learned so far/).waitFor();
+    const reply = await stage.gateway.post("/chat/completions", {
+      model: "lab/temperature-1-only",
+      temperature: 0.5,
+      messages: [{ role: "user", content: "hello" }],
+    });
+    expect(reply.status).toBe(200);
+    await tab.getByRole("button", { name: "Read again" }).click();
+    await lessons.getByText("temperature-1-only", { exact: true }).waitFor();
+    await lessons.getByText(/^It said: .*temperature/).waitFor();
+    await lessons.scrollIntoViewIfNeeded();
+    await takePicture(tab, "upstreams-lessons-dark");
+    await lessons.getByRole("button", { name: /^Forget/ }).click();
+    await lessons.getByText(/Nothing learned so far/).waitFor();
+  });
+});
+
+describe("Codex", () => {
+  test("is connected by the exact block, which the button copies", async () => {
+    const { tab, card } = await opened();
+    const codex = card("Connect Codex");
+    const { block } = (await (await fetch(`${stage.gateway.url}/deltawire/codex`)).json()) as {
+      block: string;
+    };
+    const copied = codex.getByRole("button", { name: "Copied: For good" });
+    await codex.getByRole("button", { name: "Copy: For good" }).click();
+    await copied.waitFor();
+    expect(await tab.evaluate(() => navigator.clipboard.readText())).toBe(block);
+    await codex.scrollIntoViewIfNeeded();
+    await takePicture(tab, "upstreams-codex");
+
+    await codex.getByLabel("Model").selectOption("lab/small-context");
+    await copied.click();
+    await expect
+      .poll(() => tab.evaluate(() => navigator.clipboard.readText()))
+      .toBe(block.replace(/^model = .*/, 'model = "lab/small-context"'));
+  });
+
+  test("shows what `migrate` would write, without the key, and how to write it", async () => {
+    const { tab, card } = await opened();
+    const codex = card("Connect Codex");
+    const diff = codex.getByRole("group", { name: ".codex/config.toml", exact: true });
+    await diff.scrollIntoViewIfNeeded();
+    expect(await diff.innerText()).toContain(
+      '-base_url = "https://api.z.ai/api/paas/v4"\n-wire_api = "chat"\n',
+    );
+    await codex.getByText("npm start -- migrate --write").waitFor();
+    expect(await tab.content()).not.toContain(secret);
+    await takePicture(tab, "upstreams-migrate");
+  });
+});
+
+test("all of it fits a phone", async () => {
+  const { tab, card } = await opened({ viewport: { width: 390, height: 844 }, hasTouch: true });
+  await card("Connect Codex").scrollIntoViewIfNeeded();
+  await takePicture(tab, "upstreams-phone");
+  expect(await tab.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
+  expect(await barriersOn(tab)).toEqual([]);
+});

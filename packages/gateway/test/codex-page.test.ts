@@ -1,0 +1,54 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, expect, test } from "vitest";
+import { parse } from "smol-toml";
+import { runningGateway } from "./running-gateway.ts";
+
+let home = "";
+afterEach(() => rm(home, { recursive: true, force: true }));
+
+async function codexPage(codexConfig: string | undefined) {
+  home = await mkdtemp(join(tmpdir(), "deltawire-codex-"));
+  await mkdir(join(home, ".codex"));
+  if (codexConfig !== undefined) await writeFile(join(home, ".codex", "config.toml"), codexConfig);
+  const world = { cwd: home, home, env: {}, platform: "linux" as const };
+  const gateway = await runningGateway("", { world });
+  const reply = await fetch(`${gateway.url}/deltawire/codex`);
+  const page = (await reply.json()) as Record<string, unknown>;
+  await gateway.close();
+  return { gateway, page };
+}
+
+test("the block to paste is TOML that leads Codex to this gateway, with its first model", async () => {
+  const { gateway, page } = await codexPage(undefined);
+  expect(parse(page["block"] as string)).toEqual({
+    model: page["model"],
+    model_provider: "deltawire",
+    model_providers: {
+      deltawire: {
+        name: "Deltawire",
+        base_url: `${gateway.url}/v1`,
+        wire_api: "responses",
+        experimental_bearer_token: "local",
+        model_catalog_url: `${gateway.url}/v1/models`,
+      },
+    },
+  });
+  expect(page).toMatchObject({ token_required: false, migration: { is: "not needed" } });
+});
+
+test("a provider that Codex refuses is shown as a diff, without its key, and nothing is written", async () => {
+  const secret = "sk-verysecretkey123456";
+  const config = `model_provider = "zai"\n\n[model_providers.zai]\nname = "Z"\nbase_url = "https://api.z.ai/api/paas/v4"\nwire_api = "chat"\nexperimental_bearer_token = "${secret}"\n`;
+  const { page } = await codexPage(config);
+  const text = JSON.stringify(page);
+  expect(page["migration"]).toMatchObject({ is: "possible", file: ".codex/config.toml" });
+  expect(text).toContain('-wire_api = \\"chat\\"');
+  expect(text).not.toContain(secret);
+});
+
+test("a configuration that cannot be read is a word, not a failure", async () => {
+  const { page } = await codexPage("this is = = no toml");
+  expect(page["migration"]).toMatchObject({ is: "impossible" });
+});

@@ -1,0 +1,33 @@
+/** Markdown as data. Text is text: nothing in it has a meaning any more, HTML included. */
+export type Block =
+  | { type: "paragraph"; inline: Inline[] }
+  | { type: "heading"; level: HeadingLevel; inline: Inline[] }
+  /** `closed` is false while the closing fence has not come. */
+  | { type: "code"; language: string; text: string; closed: boolean }
+  | { type: "math"; text: string; closed: boolean }
+  | { type: "quote"; blocks: Block[] }
+  | { type: "list"; ordered: boolean; start: number; items: ListItem[] }
+  /** A row has the cells that were written, which may be more or fewer than those of the head. */
+  | { type: "table"; head: Inline[][]; rows: Inline[][][]; sides: Side[] }
+  | { type: "rule" };
+
+export type HeadingLevel = 1 | 2 | 3 | 4 | 5 | 6;
+
+export type Side = "left" | "center" | "right" | undefined;
+
+/** `tight`: no blank line stands before, in or behind it. `checked` is there if the item has a box to tick. */
+export interface ListItem {
+  blocks: Block[];
+  tight: boolean;
+  checked?: boolean;
+}
+
+export type Inline =
+  | { type: "text"; text: string }
+  | { type: "code"; text: string }
+  | { type: "math"; text: string }
+  | { type: "strong" | "em" | "del"; inline: Inline[] }
+  /** `http:`, `https:` and `mailto:` alone, or a blob of the gateway. `image`: it was written as a picture. */
+  | { type: "link"; url: string; inline: Inline[]; image?: true }
+  | { type: "break" }
+  | { type: "cite"; reference: number; resolved: boolean };

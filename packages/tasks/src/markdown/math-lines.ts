@@ -1,0 +1,20 @@
+/** A formula on lines of its own, between `$$` and `$$` or between `\[` and `\]`. */
+export type MathStart = { closing: string; text: string; closed: boolean };
+
+export function mathOf(line: string): MathStart | undefined {
+  const trimmed = line.trim();
+  const closing = closings[trimmed.slice(0, 2)];
+  if (closing === undefined) return undefined;
+  const text = trimmed.slice(2);
+  const end = text.indexOf(closing);
+  if (end === -1) return { closing, text: text.trim(), closed: false };
+  const whole = end === text.length - 2 && end > 0;
+  const formula = text.slice(0, end).trim();
+  // `\[1\]` is how some write brackets.
+  if (!whole || formula === "" || (closing === "\\]" && numbers.test(formula))) return undefined;
+  return { closing, text: formula, closed: true };
+}
+
+const closings: Readonly<Record<string, string>> = { $$: "$$", "\\[": "\\]" };
+
+const numbers = /^[\d\s,;-]*$/;

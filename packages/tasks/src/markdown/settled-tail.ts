@@ -1,0 +1,40 @@
+/*
+ * What would show its marks for a moment and then turn into something else, if each piece of a growing text were taken as
+ * its end.
+ */
+
+/** So far a backtick may be from the end and still be taken for the beginning of code. */
+const codeReach = 200;
+
+const link = /(?<![\w\])\\])!?\[([^[\]\n]{0,300})(?:\](?:\([^()\s]*)?)?$/;
+const marks = /(?:[*_~]+|\\)$/;
+
+/** A paragraph with its end as it will probably be. */
+export function settledTail(text: string): string {
+  const tick = openTick(text);
+  if (tick !== undefined) return text.endsWith(tick) ? text.slice(0, -tick.length) : text + tick;
+  return text.replace(link, "$1").replace(marks, "");
+}
+
+/** The last run of backticks, if it opens code in this line. */
+function openTick(text: string): string | undefined {
+  const line = text.slice(Math.max(text.lastIndexOf("\n") + 1, text.length - codeReach));
+  let open: string | undefined;
+  for (const [run] of line.matchAll(/`+/g)) {
+    if (open === undefined) open = run;
+    else if (open === run) open = undefined;
+  }
+  return open;
+}
+
+/** Lines that cannot be shown before more of them has come: they may yet begin something. */
+const beginnings =
+  /^(?:[ \t]*>)*[ \t]*(?:[-*+] +|\d{1,9}[.)] +)?(?:#{1,6}|[-=*_+]+[ \t]*|>|\d{1,9}[.)]?[ \t]*|`{1,2}|`{3,}[^`]*|~+|~{3,}.*|\[[ xX]?\]?|\|[-|: \t]*|:[-|: \t]*|\$+|\\\[?|)[ \t]*$/;
+
+/** Whether the last line of a growing text, which has not ended, is to wait. */
+export function isUndecided(line: string, leaf: string): boolean {
+  if (leaf === "math") return /^[ \t]*(?:\$|\\)$/.test(line);
+  // A table goes on with a row, mostly.
+  if (leaf === "table" && !line.includes("|") && line.length < 40) return true;
+  return leaf === "code" ? /^[ \t]*(?:`{1,2}|~{1,2})$/.test(line) : beginnings.test(line);
+}

@@ -1,0 +1,252 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { parseMarkdown, type Block, type Inline, type ListItem } from "@deltawire/tasks/markdown";
+import { runs } from "../runs.ts";
+import { anyMarkdown } from "./any-markdown.ts";
+
+/** Short to read: tags for what holds something, words for what is text. */
+function shown(markdown: string): string {
+  return blocksShown(parseMarkdown(markdown));
+}
+
+function blocksShown(blocks: readonly Block[]): string {
+  return blocks.map(blockShown).join(" ");
+}
+
+function blockShown(block: Block): string {
+  switch (block.type) {
+    case "paragraph":
+      return `p(${inlineShown(block.inline)})`;
+    case "heading":
+      return `h${block.level}(${inlineShown(block.inline)})`;
+    case "code":
+      return `code${block.closed ? "" : "…"}:${block.language}(${block.text})`;
+    case "math":
+      return `math${block.closed ? "" : "…"}(${block.text})`;
+    case "quote":
+      return `quote(${blocksShown(block.blocks)})`;
+    case "list":
+      return `${block.ordered ? `ol${block.start}` : "ul"}(${block.items.map(itemShown).join(" ")})`;
+    case "table": {
+      const row = (cells: Inline[][]) => cells.map(inlineShown).join("|");
+      return `table[${block.sides.map((side) => side?.charAt(0) ?? "-").join("")}](${[block.head, ...block.rows].map(row).join(" / ")})`;
+    }
+    case "rule":
+      return "rule";
+    default:
+      return block;
+  }
+}
+
+function itemShown({ blocks, tight, checked }: ListItem): string {
+  const box = checked === undefined ? "" : checked ? "[x]" : "[ ]";
+  return `${tight ? "-" : "--"}${box}${blocksShown(blocks)}`;
+}
+
+function inlineShown(nodes: readonly Inline[]): string {
+  return nodes
+    .map((node) => {
+      switch (node.type) {
+        case "text":
+          return node.text;
+        case "code":
+          return `\`${node.text}\``;
+        case "math":
+          return `$${node.text}$`;
+        case "link":
+          return `${node.image ? "image" : "a"}<${node.url}>(${inlineShown(node.inline)})`;
+        case "break":
+          return "⏎";
+        case "cite":
+          return `cite${node.resolved ? "" : "?"}${node.reference}`;
+        default:
+          return `${node.type}(${inlineShown(node.inline)})`;
+      }
+    })
+    .join("");
+}
+
+const cases: Record<string, [what: string, markdown: string, expected: string][]> = {
+  headings: [
+    ["of every level", "# a\n###### b\n####### c", "h1(a) h6(b) p(####### c)"],
+    ["closed by hashes", "## a ##\n# C#", "h2(a) h1(C#)"],
+    ["underlined", "a\n===\n\nb\n---", "h1(a) h2(b)"],
+    ["but no list that has only begun", "a\n-\nb", "p(a\n-\nb)"],
+    ["but no rule below several lines", "a\nb\n---", "p(a\nb) rule"],
+    ["but no tag", "#a", "p(#a)"],
+  ],
+  lists: [
+    ["in lists", "- a\n  - b\n    - c\n- d", "ul(-p(a) ul(-p(b) ul(-p(c))) -p(d))"],
+    ["in numbered ones, two columns in", "1. a\n  - b\n2. c", "ol1(-p(a) ul(-p(b)) -p(c))"],
+    ["by tabs", "- a\n\t- b", "ul(-p(a) ul(-p(b)))"],
+    ["with blank lines", "- a\n\n- b\n- c", "ul(--p(a) --p(b) -p(c))"],
+    ["with several paragraphs", "- a\n\n  b\n- c", "ul(--p(a) p(b) -p(c))"],
+    ["with code", "1. a\n   ```js\n   b\n     c\n   ```\n2. d", "ol1(-p(a) code:js(b\n  c) -p(d))"],
+    [
+      "with code whose lines stand too far out",
+      "- a\n  ```\nb\n- c\n  ```\n- d",
+      "ul(-p(a) code:(b\n- c) -p(d))",
+    ],
+    ["that begin anywhere", "7) a\n8) b", "ol7(-p(a) -p(b))"],
+    ["of another kind", "- a\n1. b", "ul(-p(a)) ol1(-p(b))"],
+    ["right behind words", "a:\n- b\n\nc:\n2. d", "p(a:) ul(-p(b)) p(c:) ol2(-p(d))"],
+    ["but no year at the beginning of a line", "in\n1986. A year", "p(in\n1986. A year)"],
+    ["that words at the edge end", "- a\n**b**\n- c", "ul(-p(a)) p(strong(b)) ul(-p(c))"],
+    ["with words that stand further in", "- a\n  b\n c", "ul(-p(a\nb\nc))"],
+    ["of boxes", "- [ ] a\n- [x] b\n- [y] c", "ul(-[ ]p(a) -[x]p(b) -p([y] c))"],
+    ["but no number alone", "42.", "p(42.)"],
+    ["with empty items", "-\n- a\n-", "ul(- -p(a) -)"],
+    ["with quotes", "- > a\n  > b", "ul(-quote(p(a\nb)))"],
+  ],
+  code: [
+    ["with a language", "```c++ title=x\na\n```", "code:c++(a)"],
+    ["that is open", "```\na", "code…:(a)"],
+    ["in more backticks", "````md\n```js\na\n```\n````", "code:md(```js\na\n```)"],
+    ["between tildes", "~~~\n```\n~~~", "code:(```)"],
+    ["in a quote, which ends it", "> ```\n> a\nb", "quote(code…:(a)) p(b)"],
+    ["with blank lines at its ends", "```\n\na\n\n```", "code:(\na\n)"],
+    ["that is empty", "```\n```", "code:()"],
+    ["with tabs", "```\n\ta\n```", "code:(\ta)"],
+    ["that an indent does not make", "    a", "p(a)"],
+    ["but no code in a line", "``` a ``` b", "p(`a` b)"],
+  ],
+  quotes: [
+    ["in quotes", "> a\n>> b\n> c", "quote(p(a) quote(p(b)) p(c))"],
+    ["of lists", "> - a\n> - b", "quote(ul(-p(a) -p(b)))"],
+    ["with blank lines", "> a\n>\n> b", "quote(p(a) p(b))"],
+    ["that words without a mark end", "> a\nb", "quote(p(a)) p(b)"],
+  ],
+  tables: [
+    ["with sides", "|a|b|c|d|\n|:-|:-:|-:|-|\n|1|2|3|4|", "table[lcr-](a|b|c|d / 1|2|3|4)"],
+    ["without bars at the ends", "a | b\n--- | ---\n1 | 2", "table[--](a|b / 1|2)"],
+    ["with bars in code", "|a|b|\n|-|-|\n|`x|y`|z|", "table[--](a|b / `x|y`|z)"],
+    ["with rows of any length", "|a|b|\n|-|-|\n|1|\n|1|2|3|", "table[--](a|b / 1 / 1|2|3)"],
+    ["with line breaks", "|a|\n|-|\n|b<br>c|", "table[-](a / b⏎c)"],
+    ["in items", "- a\n\n  |b|\n  |-|\n  |c|", "ul(--p(a) table[-](b / c))"],
+  ],
+  mathematics: [
+    ["in a line", String.raw`$a+b$ and \(c\) and $$d$$`, "p($a+b$ and $c$ and $d$)"],
+    ["on its own", "$$\na\nb\n$$\n\\[\nc\n\\]", "math(a\nb) math(c)"],
+    ["on a line of its own", "$$ a $$\n\\[ b \\]", "math(a) math(b)"],
+    ["in an item", "1. a\n   $$\n   b\n   $$", "ol1(-p(a) math(b))"],
+    ["beside Chinese", "设$x$为数，$y$。", "p(设$x$为数，$y$。)"],
+    ["but no money", "$5 and $6, 5$ or 6$, US$7-$8", "p($5 and $6, 5$ or 6$, US$7-$8)"],
+    ["but no money per month", "$5/month, or 50$/year", "p($5/month, or 50$/year)"],
+    ["but no variables", "$HOME and $PATH, $A/$B", "p($HOME and $PATH, $A/$B)"],
+    ["but no escaped dollars", String.raw`\$a\$ and $b`, "p($a$ and $b)"],
+    ["but no brackets", String.raw`as in \[1\] and \[a\]`, "p(as in [1] and [a])"],
+    ["but nothing with a blank line", "$$ a\n\nb", "p($$ a) p(b)"],
+    ["whose stars are no italics", "$a*b$ *c* $d*e$", "p($a*b$ em(c) $d*e$)"],
+  ],
+  emphasis: [
+    [
+      "in one another",
+      "***a*** **b *c* d** *e **f** g*",
+      "p(em(strong(a)) strong(b em(c) d) em(e strong(f) g))",
+    ],
+    [
+      "beside Chinese punctuation",
+      "**注意：**这里 是**“他”**的",
+      "p(strong(注意：)这里 是strong(“他”)的)",
+    ],
+    ["right before a word", "**Note:**text", "p(strong(Note:)text)"],
+    ["by underscores", "_a_ __b__ (_c_)", "p(em(a) strong(b) (em(c)))"],
+    ["but no names", "snake_case_name a_b_ _c_d", "p(snake_case_name a_b_ _c_d)"],
+    ["but no products", "2*3*4 and 2 * 3 * 4", "p(2*3*4 and 2 * 3 * 4)"],
+    ["struck out", "~~a~~ ~b~", "p(del(a) ~b~)"],
+    ["that was left open", "**a *b", "p(**a *b)"],
+    ["over lines", "**a\nb**", "p(strong(a\nb))"],
+    ["that is empty", "**** a ** b", "p(**** a ** b)"],
+  ],
+  links: [
+    ["with brackets", "[a](https://b.c/d_(e))", "p(a<https://b.c/d_(e)>(a))"],
+    [
+      "with a title",
+      `[a](https://b.c "t") [d](<https://e.f/g h>)`,
+      "p(a<https://b.c>(a) a<https://e.f/g h>(d))",
+    ],
+    ["with code in the label", "[`a[0]`](https://b.c)", "p(a<https://b.c>(`a[0]`))"],
+    ["with a picture in the label", "[![a](https://b.c/d)](https://e.f)", "p(a<https://e.f>(a))"],
+    [
+      "with an address as the label",
+      "[https://b.c](https://b.c)",
+      "p(a<https://b.c>(https://b.c))",
+    ],
+    ["without a label", "[](https://b.c)", "p(a<https://b.c>(https://b.c))"],
+    ["in bold", "**[a](https://b.c)**", "p(strong(a<https://b.c>(a)))"],
+    [
+      "bare",
+      "(https://a.b/c_(d)), https://e.f.",
+      "p((a<https://a.b/c_(d)>(https://a.b/c_(d))), a<https://e.f>(https://e.f).)",
+    ],
+    ["bare in Chinese", "看https://a.b/c，好。", "p(看a<https://a.b/c>(https://a.b/c)，好。)"],
+    ["bare in bold", "**https://a.b**", "p(strong(a<https://a.b>(https://a.b)))"],
+    [
+      "in angles",
+      "<https://a.b> <mailto:a@b.c>",
+      "p(a<https://a.b>(https://a.b) a<mailto:a@b.c>(a@b.c))",
+    ],
+    ["to mail", "[a](mailto:b@c.d)", "p(a<mailto:b@c.d>(a))"],
+    [
+      "that would be run",
+      "[a](javascript:b) [c](data:text/html,d) [e](JaVaScRiPt:f)",
+      "p([a](javascript:b) [c](data:text/html,d) [e](JaVaScRiPt:f))",
+    ],
+    [
+      "to places of the writer",
+      "[a](./b) [c](//d.e) [f](#g) [h](/api/chats)",
+      "p([a](./b) [c](//d.e) [f](#g) [h](/api/chats))",
+    ],
+    [
+      "as pictures",
+      "![a](https://b.c) ![d](/api/blobs/0f)",
+      "p(image<https://b.c>(a) image</api/blobs/0f>(d))",
+    ],
+    [
+      "in links",
+      "[a [b](https://c.d) e](https://f.g)",
+      "p([a a<https://c.d>(b) e](a<https://f.g>(https://f.g)))",
+    ],
+  ],
+  "the rest of a line": [
+    ["code", "``a ` b`` `` ` `` `c\nd`", "p(`a ` b` ``` `c d`)"],
+    ["escapes", String.raw`\*a\* \[b\](c) \\`, String.raw`p(*a* [b](c) \)`],
+    ["hard breaks", "a  \nb\\\nc", "p(a⏎b⏎c)"],
+    ["lines", "a\nb", "p(a\nb)"],
+    ["named characters", "a &lt;b&gt; &amp; &copy;", "p(a <b> & &copy;)"],
+    ["HTML, which is text", "<b>a</b> <!-- c -->", "p(<b>a</b> <!-- c -->)"],
+    [
+      "blocks of HTML, which are text",
+      "<script>\nalert(1)\n</script>",
+      "p(<script>\nalert(1)\n</script>)",
+    ],
+    ["markers that nobody has annotated", "a [^1]", "p(a [^1])"],
+    ["lines that end as on Windows", "a\r\n\r\n- b\r\n", "p(a) ul(-p(b))"],
+  ],
+};
+
+describe.each(Object.entries(cases))("%s", (_, all) => {
+  test.each(all)("%s", (_what, markdown, expected) => {
+    expect(shown(markdown)).toBe(expected);
+  });
+});
+
+function stringsIn(value: unknown, key: string): { key: string; text: string }[] {
+  if (typeof value === "string") return [{ key, text: value }];
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([name, one]) => stringsIn(one, name));
+}
+
+test("nothing that could be run is ever a link, and no mark of ours is left in a text", () => {
+  fc.assert(
+    fc.property(anyMarkdown, (markdown) => {
+      const strings = stringsIn(parseMarkdown(markdown), "");
+      const urls = strings.filter(({ key }) => key === "url").map(({ text }) => text);
+      expect(urls.filter((url) => !/^(?:https?:\/\/|mailto:|\/api\/blobs\/)/i.test(url))).toEqual(
+        [],
+      );
+      expect(strings.filter(({ text }) => /[\u{FDD0}-\u{FDD2}]/u.test(text))).toEqual([]);
+    }),
+    runs(300),
+  );
+});

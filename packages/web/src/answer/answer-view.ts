@@ -1,0 +1,80 @@
+import type { TaskState, TaskTree } from "@deltawire/tasks";
+import type {
+  AnswerError,
+  AnswerStatus,
+  AnswerVersion,
+  ChainWarning,
+} from "@deltawire/tasks/chats";
+import { failureOf, keptParts, liveParts } from "./task-parts.ts";
+import { stepsIn, timelineOf, type TimelineView } from "./timeline-view.ts";
+
+/** An answer as it is drawn: the same while its task runs and when the chat has kept it. */
+export interface AnswerView {
+  readonly status: AnswerStatus;
+  readonly timeline: TimelineView;
+  /** The numbers that its messages cite and that something has, in order. */
+  readonly cited: readonly number[];
+  /** Where a failure came from is known when the chat has it. */
+  readonly error:
+    | (Omit<AnswerError, "phase"> & { readonly phase?: AnswerError["phase"] })
+    | undefined;
+  readonly notices: readonly string[];
+  readonly warnings: readonly ChainWarning[];
+}
+
+/** From the task of an answer that runs. What has not changed since `before` is the same object. */
+export function liveAnswer(
+  tree: TaskTree,
+  version: AnswerVersion,
+  before?: AnswerView,
+): AnswerView {
+  const root = Object.hasOwn(tree.tasks, tree.root_task_id)
+    ? tree.tasks[tree.root_task_id]
+    : undefined;
+  if (root === undefined) return keptAnswer(version, before);
+  const view = answerOf(version, timelineOf(liveParts(tree, root), before?.timeline), before);
+  return {
+    ...view,
+    status: statuses[root.status] ?? "running",
+    error: view.error ?? failureOf(root),
+  };
+}
+
+/** From what the chat has. */
+export function keptAnswer(version: AnswerVersion, before?: AnswerView): AnswerView {
+  return answerOf(version, timelineOf(keptParts(version), before?.timeline), before);
+}
+
+function answerOf(version: AnswerVersion, timeline: TimelineView, before?: AnswerView): AnswerView {
+  const { status, error, notices, chain } = version;
+  const cited = citedIn(timeline);
+  const isSame = before !== undefined && before.cited.join() === cited.join();
+  return {
+    status,
+    timeline,
+    cited: isSame ? before.cited : cited,
+    error,
+    notices,
+    warnings: chain?.warnings ?? none,
+  };
+}
+
+const none: readonly never[] = [];
+
+const statuses: Partial<Record<TaskState["status"], AnswerStatus>> = {
+  completed: "completed",
+  canceled: "aborted",
+  failed: "error",
+  expired: "timeout",
+};
+
+function citedIn(timeline: TimelineView): number[] {
+  const numbers = new Set<number>();
+  for (const step of stepsIn(timeline)) {
+    if (step.is !== "message") continue;
+    for (const block of step.item.block_list)
+      for (const { reference_id } of block.type === "text" ? (block.annotations ?? none) : none)
+        if (timeline.sources.has(reference_id)) numbers.add(reference_id);
+  }
+  return [...numbers].toSorted((one, other) => one - other);
+}

@@ -1,0 +1,68 @@
+import { memo, useMemo, useState } from "react";
+import type { TaskTree } from "@deltawire/tasks";
+import type { AnswerNode, AnswerVersion } from "@deltawire/tasks/chats";
+import { cell, useCell, type Cell } from "../state/cell.ts";
+import { usePage, type OpenChat } from "../state/page.ts";
+import { keptAnswer, liveAnswer, type AnswerView } from "./answer-view.ts";
+import { Ending } from "./ending.tsx";
+import { Notes } from "./notes.tsx";
+import { SceneContext } from "./scene.ts";
+import { SourceList } from "./source-list.tsx";
+import { Timeline } from "./timeline.tsx";
+import "./answer.css";
+
+interface AnswerProps {
+  chat: OpenChat;
+  node: AnswerNode;
+  version: AnswerVersion;
+}
+
+/** All that one version of an answer is: live while its task runs, kept afterwards, drawn by the same components. */
+export const Answer = memo(function Answer({ chat, node, version }: AnswerProps) {
+  const view = useAnswerView(version);
+  const { task_id: rootTaskId, version_id: versionId } = version;
+  const { node_id: nodeId } = node;
+  const scene = useMemo(
+    () => ({ chat, rootTaskId, nodeId, versionId }),
+    [chat, rootTaskId, nodeId, versionId],
+  );
+  return (
+    <SceneContext value={scene}>
+      <div className="answer" dir="auto">
+        <Timeline timeline={view.timeline} depth={0} />
+        <Ending status={view.status} error={view.error} isCut={isCut(view)} />
+        {!view.timeline.isRunning && (
+          <SourceList sources={view.timeline.sources} cited={view.cited} versionId={versionId} />
+        )}
+        <Notes notices={view.notices} warnings={view.warnings} versionId={versionId} />
+      </div>
+    </SceneContext>
+  );
+});
+
+function useAnswerView(version: AnswerVersion): AnswerView {
+  const page = usePage();
+  const isLive = version.status === "running" && version.task_id !== undefined;
+  const tree = useCell(isLive ? page.taskTree(version.task_id ?? "") : noTree);
+  const [read] = useState(answerReader);
+  return read(isLive ? tree : undefined, version);
+}
+
+function isCut({ timeline }: AnswerView): boolean {
+  const last = timeline.pieces.at(-1)?.at(-1);
+  return last?.is === "message" && last.item.status === "incomplete";
+}
+
+const noTree: Cell<TaskTree | undefined> = cell<TaskTree | undefined>(undefined);
+
+/** Remembers what it has drawn: what has not changed stays the same object. */
+function answerReader(): (tree: TaskTree | undefined, version: AnswerVersion) => AnswerView {
+  let last: { tree: TaskTree | undefined; version: AnswerVersion; view: AnswerView } | undefined;
+  return (tree, version) => {
+    if (last !== undefined && last.tree === tree && last.version === version) return last.view;
+    const view =
+      tree === undefined ? keptAnswer(version, last?.view) : liveAnswer(tree, version, last?.view);
+    last = { tree, version, view };
+    return view;
+  };
+}

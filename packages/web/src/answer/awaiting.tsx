@@ -1,0 +1,25 @@
+import { usePicked } from "../state/cell.ts";
+import { usePage } from "../state/page.ts";
+import { useWords } from "../words/words.ts";
+import { ProgressLine } from "./progress-line.tsx";
+import { useScene } from "./scene.ts";
+import { answerWords } from "./words.ts";
+
+/** Nothing has come yet: what the model tells of its way, or a caret. */
+export function Awaiting({ taskId }: { taskId: string }) {
+  const page = usePage();
+  const words = useWords(answerWords);
+  const { rootTaskId = taskId } = useScene();
+  const progress = usePicked(page.progress(rootTaskId), (all) => all[taskId]);
+  if (progress === undefined) return <Caret />;
+  return <ProgressLine progress={progress} label={words.modelProgress} />;
+}
+
+export function Caret() {
+  const words = useWords(answerWords);
+  return (
+    <div className="answer-caret">
+      <span className="for-readers">{words.comes}</span>
+    </div>
+  );
+}

@@ -1,0 +1,190 @@
+import { memo, useMemo, useState, type ReactNode } from "react";
+import type { AudioBlock, Block, FileBlock, ImageBlock } from "@deltawire/tasks";
+import { LazyMarkdown } from "../markdown/lazy-markdown.tsx";
+import { Button } from "../parts/button.tsx";
+import { Dialog } from "../parts/dialog.tsx";
+import { Fold } from "../parts/signs.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { unreachable } from "../unreachable.ts";
+import { useFormat } from "../words/format.ts";
+import { useWords } from "../words/words.ts";
+import { addressOf } from "./address.ts";
+import { LongText } from "./long-text.tsx";
+import { resultText } from "./result-text.ts";
+import { answerWords } from "./words.ts";
+import "./answer.css";
+
+/** What a tool gave to be seen. */
+export function Blocks({ blocks }: { blocks: readonly Block[] }) {
+  if (blocks.length === 0) return null;
+  return (
+    <div className="answer-blocks">
+      {blocks.map((block, at) => (
+        <BlockView key={at} block={block} number={at + 1} />
+      ))}
+    </div>
+  );
+}
+
+interface BlockProps {
+  block: Block;
+  number: number;
+}
+
+export const BlockView = memo(function BlockView({ block, number }: BlockProps) {
+  switch (block.type) {
+    case "text":
+      return <ResultText text={block.text} />;
+    case "image":
+      return <Picture block={block} number={number} />;
+    case "audio":
+      return <Sound block={block} />;
+    case "file":
+      return <FileLink block={block} />;
+    case "data":
+      return <Data data={block.data} />;
+    default:
+      return unreachable(block);
+  }
+});
+
+/** A text that is longer than this is folded. */
+const longest = 1600;
+const mostLines = 16;
+
+function ResultText({ text }: { text: string }) {
+  const read = useMemo(() => resultText(text), [text]);
+  return (
+    <Shortened text={read.text}>
+      {(shown) =>
+        read.is === "markdown" ? (
+          <LazyMarkdown text={shown} growing={false} />
+        ) : (
+          <LongText text={shown} mono={read.is === "json"} />
+        )
+      }
+    </Shortened>
+  );
+}
+
+function Data({ data }: { data: unknown }) {
+  const text = useMemo(() => JSON.stringify(data, null, 2), [data]);
+  return <Shortened text={text}>{(shown) => <LongText text={shown} mono />}</Shortened>;
+}
+
+interface ShortenedProps {
+  text: string;
+  children: (shown: string) => ReactNode;
+}
+
+function Shortened({ text, children }: ShortenedProps) {
+  const words = useWords(answerWords);
+  const format = useFormat();
+  const [isWhole, setWhole] = useState(false);
+  const short = useMemo(() => beginning(text), [text]);
+  if (short === text) return children(text);
+  return (
+    <div className="answer-shortened">
+      {children(isWhole ? text : `${short}…`)}
+      <Button kind="ghost" small icon={isWhole ? "up" : "down"} onClick={() => setWhole(!isWhole)}>
+        {isWhole ? words.showLess : words.showAll(format.bytes(text.length))}
+      </Button>
+    </div>
+  );
+}
+
+function beginning(text: string): string {
+  const lines = text.slice(0, longest * 2).split("\n");
+  const short = lines.slice(0, mostLines).join("\n").slice(0, longest);
+  // A few characters more are not worth a button.
+  return short.length * 1.2 >= text.length ? text : short;
+}
+
+function Picture({ block, number }: { block: ImageBlock; number: number }) {
+  const words = useWords(answerWords);
+  const [isLarge, setLarge] = useState(false);
+  const address = addressOf(block.image_url.url);
+  const name = words.picture(number);
+  if (address.is !== "here") return <Elsewhere address={address} named={words.pictureElsewhere} />;
+  return (
+    <>
+      <button
+        type="button"
+        className="answer-picture"
+        aria-label={words.enlarge(name)}
+        onClick={() => setLarge(true)}
+      >
+        <img src={address.url} alt={name} loading="lazy" decoding="async" />
+      </button>
+      {isLarge && (
+        <Dialog title={name} wide onClose={() => setLarge(false)}>
+          <img className="answer-picture-large" src={address.url} alt={name} />
+        </Dialog>
+      )}
+    </>
+  );
+}
+
+function Sound({ block }: { block: AudioBlock }) {
+  const words = useWords(answerWords);
+  const { transcript = "" } = block;
+  const address = addressOf(block.audio_url.url);
+  return (
+    <div className="answer-sound">
+      {address.is === "here" ? (
+        // What is said in it stands below.
+        // oxlint-disable-next-line jsx-a11y/media-has-caption
+        <audio controls preload="metadata" src={address.url} aria-label={words.sound} />
+      ) : (
+        <Elsewhere address={address} named={words.soundElsewhere} />
+      )}
+      {transcript !== "" && (
+        <Fold summary={words.transcript}>
+          <p className="plain-text" dir="auto">
+            {transcript}
+          </p>
+        </Fold>
+      )}
+    </div>
+  );
+}
+
+function FileLink({ block }: { block: FileBlock }) {
+  const words = useWords(answerWords);
+  const { file_url, filename, media_type } = block;
+  const address = addressOf(file_url.url);
+  const name = filename ?? words.file;
+  if (address.is !== "here") return <Elsewhere address={address} named={words.fileElsewhere} />;
+  return (
+    <a
+      className="answer-file"
+      href={address.url}
+      download={filename ?? ""}
+      aria-label={words.download(name)}
+    >
+      <Icon name="file" />
+      <span className="answer-file-name" dir="auto">
+        {name}
+      </span>
+      {media_type !== undefined && <span className="answer-quiet">{media_type}</span>}
+      <Icon name="download" small />
+    </a>
+  );
+}
+
+interface ElsewhereProps {
+  address: Exclude<ReturnType<typeof addressOf>, { is: "here" }>;
+  named: (host: string) => string;
+}
+
+/** The page fetches nothing from outside: a reader may. */
+function Elsewhere({ address, named }: ElsewhereProps) {
+  const words = useWords(answerWords);
+  if (address.is === "unusable") return <p className="answer-quiet">{words.notShown}</p>;
+  return (
+    <a className="answer-file" href={address.url} target="_blank" rel="noreferrer noopener">
+      <Icon name="link" />
+      <span className="answer-file-name">{named(address.host)}</span>
+    </a>
+  );
+}

@@ -1,0 +1,153 @@
+import { memo, useEffect, useMemo, type ReactNode } from "react";
+import { readableArguments } from "../approvals/readable-arguments.ts";
+import { Icon } from "../parts/icon.tsx";
+import { usePicked } from "../state/cell.ts";
+import { usePage } from "../state/page.ts";
+import { useWords } from "../words/words.ts";
+import { ApprovalInPlace } from "./approval-in-place.tsx";
+import { argumentsLine, oneLine } from "./arguments-line.ts";
+import { BlockView, Blocks } from "./blocks.tsx";
+import { CallStatus } from "./call-status.tsx";
+import { Decisions } from "./decisions.tsx";
+import { Disclosure } from "./disclosure.tsx";
+import { setFold, useFold } from "./folds.ts";
+import { LongText } from "./long-text.tsx";
+import { ProgressLine } from "./progress-line.tsx";
+import { useScene } from "./scene.ts";
+import { StopSubAgent, SubAgentBody, SubAgentLine } from "./sub-agent.tsx";
+import type { CallView, TimelineView } from "./timeline-view.ts";
+import { answerWords } from "./words.ts";
+
+/** How the timeline of a sub-agent is drawn; always the same function. */
+export type DrawTimeline = (timeline: TimelineView, depth: number) => ReactNode;
+
+interface CallCardProps {
+  view: CallView;
+  depth: number;
+  draw: DrawTimeline;
+}
+
+/** A call of a tool, or of a sub-agent: a line that says how it stands, and all of it when it is unfolded. */
+export const CallCard = memo(function CallCard({ view, depth, draw }: CallCardProps) {
+  const { call, state, child, asked } = view;
+  const below = child?.timeline.pending ?? [];
+  const [open, setOpen] = useFold(call.call_id, below.length > 0);
+  const newest = below.at(-1)?.approval_id;
+  // What has to be decided is never hidden; whoever folds it then has seen it.
+  useEffect(() => {
+    if (newest !== undefined) setFold(call.call_id, true);
+  }, [newest, call.call_id]);
+  return (
+    <Disclosure
+      className={child === undefined ? "answer-call" : "answer-call answer-sub-agent"}
+      callId={call.call_id}
+      state={state}
+      open={open}
+      onToggle={setOpen}
+      head={
+        child === undefined ? <ToolLine view={view} /> : <SubAgentLine view={view} child={child} />
+      }
+      beside={child?.timeline.isRunning === true && <StopSubAgent call={call} child={child} />}
+      always={
+        <>
+          {state === "running" && <CallProgress view={view} />}
+          {!open && <Pictures view={view} />}
+          {asked.map((approval) => (
+            <ApprovalInPlace key={approval.approval_id} approval={approval} call={call} />
+          ))}
+        </>
+      }
+    >
+      {child === undefined ? (
+        <ToolBody view={view} />
+      ) : (
+        <SubAgentBody view={view} child={child} depth={depth + 1}>
+          {draw(child.timeline, depth + 1)}
+        </SubAgentBody>
+      )}
+    </Disclosure>
+  );
+});
+
+function ToolLine({ view }: { view: CallView }) {
+  const { call } = view;
+  const isGrowing = call.status === "in_progress";
+  const line = useMemo(
+    () => (isGrowing ? oneLine(call.arguments) : argumentsLine(call.arguments)),
+    [isGrowing, call.arguments],
+  );
+  return (
+    <>
+      <Icon name="tool" small />
+      <span className="answer-call-name">{call.name}</span>
+      <span className="answer-call-line" dir="auto">
+        {line}
+      </span>
+      <CallStatus view={view} />
+    </>
+  );
+}
+
+function ToolBody({ view }: { view: CallView }) {
+  const words = useWords(answerWords);
+  const { state, blocks, resultId } = view;
+  const wentWrong = state === "failed" || state === "timeout" || state === "unknown";
+  return (
+    <>
+      <Arguments view={view} />
+      <Decisions decisions={view.decisions} />
+      {resultId !== undefined && (blocks.length > 0 || state === "completed") && (
+        <section className="answer-part" data-failed={wentWrong || undefined}>
+          <p className="answer-label">{wentWrong ? words.problem : words.result}</p>
+          {blocks.length === 0 ? (
+            <p className="answer-quiet">{words.noResult}</p>
+          ) : (
+            <Blocks blocks={blocks} />
+          )}
+        </section>
+      )}
+    </>
+  );
+}
+
+/** As they come while they come; laid out once they are whole. */
+function Arguments({ view: { call } }: { view: CallView }) {
+  const words = useWords(answerWords);
+  const isGrowing = call.status === "in_progress";
+  const text = useMemo(
+    () => (isGrowing ? call.arguments : readableArguments(call.arguments)),
+    [isGrowing, call.arguments],
+  );
+  const isEmpty = !isGrowing && (text === "" || text === "{}");
+  return (
+    <section className="answer-part">
+      <p className="answer-label">{words.arguments}</p>
+      {isEmpty ? (
+        <p className="answer-quiet">{words.noArguments}</p>
+      ) : (
+        <LongText text={text} mono label={words.arguments} />
+      )}
+    </section>
+  );
+}
+
+function CallProgress({ view: { call } }: { view: CallView }) {
+  const page = usePage();
+  const words = useWords(answerWords);
+  const { rootTaskId = "" } = useScene();
+  const progress = usePicked(page.progress(rootTaskId), (all) => all[call.call_id]);
+  if (progress === undefined) return null;
+  return <ProgressLine progress={progress} label={words.progressOf(call.name)} />;
+}
+
+/** Pictures are seen without unfolding anything. */
+function Pictures({ view: { blocks } }: { view: CallView }) {
+  if (!blocks.some(({ type }) => type === "image")) return null;
+  return (
+    <div className="answer-pictures">
+      {blocks.map((block, at) =>
+        block.type === "image" ? <BlockView key={at} block={block} number={at + 1} /> : null,
+      )}
+    </div>
+  );
+}

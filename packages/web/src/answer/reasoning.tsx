@@ -1,0 +1,71 @@
+import { memo } from "react";
+import type { ReasoningItem } from "@deltawire/tasks";
+import { LazyMarkdown } from "../markdown/lazy-markdown.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { usePicked } from "../state/cell.ts";
+import { usePage } from "../state/page.ts";
+import { useFormat } from "../words/format.ts";
+import { useWords } from "../words/words.ts";
+import { Disclosure } from "./disclosure.tsx";
+import { Elapsed, firstSeen } from "./elapsed.tsx";
+import { useFold } from "./folds.ts";
+import { LongText } from "./long-text.tsx";
+import { answerWords } from "./words.ts";
+
+export const Reasoning = memo(function Reasoning({ item }: { item: ReasoningItem }) {
+  const page = usePage();
+  const isGrowing = item.status === "in_progress";
+  const isWished = usePicked(page.preferences, ({ reasoning }) => reasoning === "open");
+  const [open, setOpen] = useFold(item.id, isWished && isGrowing);
+  const summary = joined(item.summary);
+  const raw = joined(item.content);
+  return (
+    <Disclosure
+      className="answer-reasoning"
+      open={open}
+      onToggle={setOpen}
+      hasBody={summary !== "" || raw !== ""}
+      head={
+        <>
+          <Icon name="think" small />
+          <Heading item={item} isGrowing={isGrowing} />
+        </>
+      }
+    >
+      {summary !== "" && <LazyMarkdown text={summary} growing={isGrowing} />}
+      {raw !== "" && <Raw text={raw} isAlone={summary === ""} />}
+    </Disclosure>
+  );
+});
+
+function Heading({ item, isGrowing }: { item: ReasoningItem; isGrowing: boolean }) {
+  const words = useWords(answerWords);
+  const format = useFormat();
+  if (isGrowing)
+    return (
+      <span className="answer-breathing">
+        {words.thinking} … <Elapsed since={firstSeen(item.id)} />
+      </span>
+    );
+  const { duration_ms: took } = item;
+  return (
+    <span>{took === undefined ? words.thought : words.thoughtFor(format.duration(took))}</span>
+  );
+}
+
+function Raw({ text, isAlone }: { text: string; isAlone: boolean }) {
+  const words = useWords(answerWords);
+  return (
+    <>
+      {!isAlone && <p className="answer-label">{words.rawReasoning}</p>}
+      <LongText text={text} />
+    </>
+  );
+}
+
+function joined(parts: ReasoningItem["summary"] | undefined): string {
+  return (parts ?? [])
+    .map(({ text }) => text)
+    .filter((text) => text !== "")
+    .join("\n\n");
+}

@@ -1,0 +1,54 @@
+import { memo } from "react";
+import type { ContentPart } from "@deltawire/tasks";
+import { unreachable } from "../unreachable.ts";
+import { useWords } from "../words/words.ts";
+import { Blocks } from "./blocks.tsx";
+import type { StepView } from "./timeline-view.ts";
+import { answerWords } from "./words.ts";
+
+interface SaidProps {
+  said: Extract<StepView, { is: "said" }>;
+  isRunning: boolean;
+}
+
+/** What the user said while the answer was made, where the model heard it. */
+export const Said = memo(function Said({ said, isRunning }: SaidProps) {
+  const words = useWords(answerWords);
+  const { item, delivery, isHeard } = said;
+  const text = item.content.flatMap((part) => (part.type === "text" ? part.text : [])).join("\n\n");
+  const waits = delivery === "steer" ? words.heardNext : words.heardAfter;
+  return (
+    <div className="answer-said">
+      <span className="answer-label">{words.meanwhile}</span>
+      {text !== "" && (
+        <div className="plain-text" dir="auto">
+          {text}
+        </div>
+      )}
+      <Blocks blocks={item.content.flatMap(mediumOf)} />
+      {!isHeard && <span className="answer-quiet">{isRunning ? waits : words.notHeard}</span>}
+    </div>
+  );
+});
+
+function mediumOf(part: ContentPart) {
+  switch (part.type) {
+    case "text":
+      return [];
+    case "image_url":
+      return { type: "image" as const, image_url: part.image_url };
+    case "audio_url":
+      return { type: "audio" as const, audio_url: part.audio_url };
+    case "file_url": {
+      const { file_url, filename, media_type } = part;
+      return {
+        type: "file" as const,
+        file_url,
+        ...(filename === undefined ? {} : { filename }),
+        ...(media_type === undefined ? {} : { media_type }),
+      };
+    }
+    default:
+      return unreachable(part);
+  }
+}

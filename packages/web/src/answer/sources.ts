@@ -1,0 +1,94 @@
+import type { Block, Reference } from "@deltawire/tasks";
+import type { CallView } from "./timeline-view.ts";
+
+/** What can be cited in a task, by its number. */
+export type Sources = ReadonlyMap<number, Source>;
+
+export interface Source {
+  readonly number: number;
+  /** The calls to unfold on the way to it, the one that found it last. */
+  readonly path: readonly string[];
+  readonly blocks: readonly Block[];
+  /** The tool that found it. */
+  readonly tool: string;
+  readonly arguments: string;
+  readonly title: string | undefined;
+  readonly url: string | undefined;
+}
+
+/** The same object as before if it is made of the same. */
+export function sourcesOf(
+  references: readonly Reference[] | undefined,
+  calls: readonly CallView[],
+  before?: Sources,
+): Sources {
+  const from = [
+    ...(references ?? [undefined]),
+    ...calls.flatMap(({ blocks, child }) => [blocks, child?.timeline.sources]),
+  ];
+  const known = before && madeFrom.get(before);
+  if (before !== undefined && known !== undefined && isSame(known, from)) return before;
+  const sources: Sources =
+    references === undefined ? numberedIn(calls) : referredTo(references, calls);
+  madeFrom.set(sources, from);
+  return sources;
+}
+
+const madeFrom = new WeakMap<Sources, readonly unknown[]>();
+
+function isSame(one: readonly unknown[], other: readonly unknown[]): boolean {
+  return one.length === other.length && one.every((value, at) => value === other[at]);
+}
+
+function referredTo(references: readonly Reference[], calls: readonly CallView[]): Sources {
+  const byResult = new Map(calls.map((call) => [call.resultId, call]));
+  const sources = new Map<number, Source>();
+  for (const { reference_id: number, item_id, block_indexes, source, title, url } of references) {
+    const view = byResult.get(item_id);
+    if (view === undefined) continue;
+    const { call, blocks, child } = view;
+    const named = { title, url };
+    if (source === undefined) {
+      const own = block_indexes.flatMap((index) => blocks[index] ?? []);
+      sources.set(number, { ...sourceIn(view, number, own), ...named });
+      continue;
+    }
+    // What a sub-agent cited stands where that found it.
+    const found = child?.timeline.sources.get(source.reference_id);
+    sources.set(
+      number,
+      found === undefined
+        ? { ...sourceIn(view, number, []), ...named }
+        : {
+            ...found,
+            number,
+            path: [call.call_id, ...found.path],
+            title: title ?? found.title,
+            url: url ?? found.url,
+          },
+    );
+  }
+  return sources;
+}
+
+/** Older chats keep no references of sub-agents, but blocks that can be cited have their numbers. */
+function numberedIn(calls: readonly CallView[]): Sources {
+  const sources = new Map<number, Source>();
+  for (const view of calls)
+    for (const [number, blocks] of Map.groupBy(view.blocks, ({ id }) => id))
+      if (number !== undefined && !sources.has(number))
+        sources.set(number, sourceIn(view, number, blocks));
+  return sources;
+}
+
+function sourceIn({ call }: CallView, number: number, blocks: readonly Block[]): Source {
+  return {
+    number,
+    path: [call.call_id],
+    blocks,
+    tool: call.name,
+    arguments: call.arguments,
+    title: undefined,
+    url: undefined,
+  };
+}

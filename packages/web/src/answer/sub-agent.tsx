@@ -1,0 +1,135 @@
+import { useMemo, useState, type ReactNode } from "react";
+import type { ToolCallItem } from "@deltawire/tasks";
+import { IconButton } from "../parts/button.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { unreachable } from "../unreachable.ts";
+import { useFormat, type Format } from "../words/format.ts";
+import { useWords } from "../words/words.ts";
+import { Blocks } from "./blocks.tsx";
+import { CallStatus } from "./call-status.tsx";
+import { Decisions } from "./decisions.tsx";
+import { LongText } from "./long-text.tsx";
+import { useScene } from "./scene.ts";
+import { nowOf, stepCount, type SubAgentNow } from "./sub-agent-now.ts";
+import type { CallView, SubAgentView } from "./timeline-view.ts";
+import { answerWords, type AnswerWords } from "./words.ts";
+
+interface SubAgentProps {
+  view: CallView;
+  child: SubAgentView;
+}
+
+/** Who it is, what it does now, what it has cost. */
+export function SubAgentLine({ view, child }: SubAgentProps) {
+  const words = useWords(answerWords);
+  const format = useFormat();
+  return (
+    <>
+      <Icon name="people" small />
+      <span className="answer-call-name">
+        <span className="for-readers">{words.subAgent} </span>
+        {child.agent ?? view.call.name}
+      </span>
+      <span className="answer-call-line" dir="auto">
+        {inWords(nowOf(child), words)}
+      </span>
+      <span className="answer-facts">{factsOf(child, words, format).join(" · ")}</span>
+      <CallStatus view={view} />
+    </>
+  );
+}
+
+interface SubAgentBodyProps extends SubAgentProps {
+  depth: number;
+  /** Its timeline. */
+  children: ReactNode;
+}
+
+export function SubAgentBody({ view, child, depth, children }: SubAgentBodyProps) {
+  const words = useWords(answerWords);
+  const prompt = useMemo(() => promptIn(view.call.arguments), [view.call.arguments]);
+  return (
+    <>
+      {prompt !== "" && (
+        <section className="answer-part">
+          <p className="answer-label">{words.askedTo}</p>
+          <LongText text={prompt} />
+        </section>
+      )}
+      <Decisions decisions={view.decisions} />
+      <div className="answer-nested" data-depth={Math.min(depth, deepestIndent)}>
+        {children}
+      </div>
+      {child.error !== undefined && (
+        <p className="answer-problem" dir="auto">
+          {child.error.message}
+        </p>
+      )}
+      <Blocks blocks={view.blocks} />
+    </>
+  );
+}
+
+/** Deeper ones are not moved in any further: on a phone nothing would be left of the line. */
+const deepestIndent = 4;
+
+export function StopSubAgent({ call, child }: { call: ToolCallItem; child: SubAgentView }) {
+  const words = useWords(answerWords);
+  const { chat } = useScene();
+  const [isStopping, setStopping] = useState(false);
+  const stop = async () => {
+    setStopping(true);
+    await chat.cancelTask(call.call_id);
+    setStopping(false);
+  };
+  return (
+    <IconButton
+      icon="stop"
+      small
+      label={words.stopSubAgent(child.agent ?? call.name)}
+      disabled={isStopping}
+      onClick={() => void stop()}
+    />
+  );
+}
+
+function inWords(now: SubAgentNow, words: AnswerWords): string {
+  switch (now.is) {
+    case "starting":
+      return words.starting;
+    case "thinking":
+      return words.nowThinking;
+    case "writing":
+      return words.nowWriting;
+    case "silent":
+      return words.saidNothing;
+    case "waiting":
+      return words.nowWaiting(now.tool);
+    case "calling":
+      return `${now.tool} ${now.line}`.trim();
+    case "asking":
+      return `${now.agent}: ${inWords(now.now, words)}`;
+    case "said":
+      return now.line;
+    default:
+      return unreachable(now);
+  }
+}
+
+function factsOf({ timeline, usage }: SubAgentView, words: AnswerWords, format: Format): string[] {
+  const { total_tokens: tokens = 0, cost } = usage ?? {};
+  return [
+    words.steps(stepCount(timeline)),
+    ...(tokens === 0 ? [] : [words.tokens(format.tokens(tokens))]),
+    ...(cost === undefined ? [] : [words.cost(format.cost(cost))]),
+  ];
+}
+
+function promptIn(json: string): string {
+  try {
+    const given = JSON.parse(json) as { prompt?: unknown } | null;
+    return typeof given?.prompt === "string" ? given.prompt : "";
+  } catch {
+    return "";
+  }
+}

@@ -1,0 +1,65 @@
+import { useEffect, useState } from "react";
+import { Button } from "../parts/button.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { useCell } from "../state/cell.ts";
+import { usePage, type Connection } from "../state/page.ts";
+import { unreachable } from "../unreachable.ts";
+import { useWords } from "../words/words.ts";
+import { appWords } from "./words.ts";
+
+/** Says what is the matter with the connection, and nothing while all is well. */
+export function ConnectionNotice() {
+  const page = usePage();
+  const connection = useCell(page.connection);
+  const words = useWords(appWords);
+  const seconds = useSecondsUntil(connection.is === "lost" ? connection.retryAt : undefined);
+  return (
+    <div className="app-connection" role="status" data-is={connection.is}>
+      {connection.is !== "live" && connection.is !== "connecting" && <Icon name="warning" />}
+      <span>{sentence(connection, words)}</span>
+      {connection.is === "lost" && (
+        // Not read out every second.
+        <span aria-hidden="true">
+          {seconds === undefined || seconds <= 0 ? words.retrying : words.retryIn(seconds)}
+        </span>
+      )}
+      {connection.is === "lost" && (
+        <Button small kind="ghost" onClick={() => page.reconnect()}>
+          {words.tryAgain}
+        </Button>
+      )}
+      {connection.is === "outdated" && (
+        <Button small kind="ghost" onClick={() => window.location.reload()}>
+          {words.reload}
+        </Button>
+      )}
+    </div>
+  );
+}
+
+function sentence(connection: Connection, words: (typeof appWords)["en"]): string {
+  switch (connection.is) {
+    case "live":
+      return "";
+    case "connecting":
+      return words.connecting;
+    case "offline":
+      return words.offline;
+    case "outdated":
+      return words.outdated;
+    case "lost":
+      return words.lost;
+    default:
+      return unreachable(connection);
+  }
+}
+
+function useSecondsUntil(time: number | undefined): number | undefined {
+  const [now, setNow] = useState(() => Date.now());
+  useEffect(() => {
+    if (time === undefined) return undefined;
+    const timer = setInterval(() => setNow(Date.now()), 500);
+    return () => clearInterval(timer);
+  }, [time]);
+  return time === undefined ? undefined : Math.ceil((time - now) / 1000);
+}

@@ -1,0 +1,92 @@
+import { useId, useState, type KeyboardEvent } from "react";
+import { Dialog } from "../parts/dialog.tsx";
+import { Keys } from "../parts/keys.tsx";
+import { useCell } from "../state/cell.ts";
+import { usePage } from "../state/page.ts";
+import { useWords } from "../words/words.ts";
+import { found } from "./find-commands.ts";
+import { appWords } from "./words.ts";
+
+/** Every command and every chat, by a few letters of its name. */
+export function Palette({ onClose }: { onClose: () => void }) {
+  const page = usePage();
+  const words = useWords(appWords);
+  const commands = useCell(page.commands.all);
+  const list = useCell(page.list.state);
+  const [query, setQuery] = useState("");
+  const [chosen, setChosen] = useState(0);
+  const id = useId();
+  const chats = list.is !== "ready" || query === "" ? [] : list.chats;
+  const offered = [
+    ...commands.filter(({ hidden }) => hidden !== true),
+    ...chats.map(({ chat_id: chatId, title, excerpt }) => ({
+      id: chatId,
+      title: title === "" ? excerpt : title,
+      group: words.chats,
+      keys: undefined,
+      run: () => page.router.go({ is: "chat", chatId }),
+    })),
+  ];
+  const shown = found(query, offered);
+  const at = Math.min(chosen, shown.length - 1);
+  const run = (which: number) => {
+    const command = shown[which];
+    if (command === undefined) return;
+    onClose();
+    // The dialog gives the focus back first.
+    setTimeout(() => command.run(), 0);
+  };
+  const onKey = (event: KeyboardEvent) => {
+    if (event.nativeEvent.isComposing) return;
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step !== undefined) setChosen((at + step + shown.length) % Math.max(shown.length, 1));
+    else if (event.key === "Enter") run(at);
+    else return;
+    event.preventDefault();
+  };
+  return (
+    <Dialog title={words.palette} onClose={onClose}>
+      <input
+        className="input"
+        data-first
+        role="combobox"
+        aria-label={words.paletteHint}
+        placeholder={words.paletteHint}
+        aria-expanded="true"
+        aria-controls={id}
+        aria-activedescendant={shown.length === 0 ? undefined : `${id}-${at}`}
+        value={query}
+        onChange={(event) => {
+          setQuery(event.currentTarget.value);
+          setChosen(0);
+        }}
+        onKeyDown={onKey}
+      />
+      <div id={id} className="app-palette" role="listbox" aria-label={words.palette}>
+        {shown.map((command, which) => (
+          // The keys are those of the field above, which keeps the focus.
+          // oxlint-disable-next-line jsx-a11y/click-events-have-key-events
+          <div
+            key={command.id}
+            id={`${id}-${which}`}
+            ref={which === at ? scrollHere : undefined}
+            role="option"
+            tabIndex={-1}
+            aria-selected={which === at}
+            className="app-palette-entry"
+            onClick={() => run(which)}
+          >
+            <span dir="auto">{command.title}</span>
+            <small>{command.group}</small>
+            {command.keys !== undefined && <Keys keys={command.keys} />}
+          </div>
+        ))}
+      </div>
+      {shown.length === 0 && <p className="app-quiet">{words.nothingFound(query)}</p>}
+    </Dialog>
+  );
+}
+
+function scrollHere(element: HTMLElement | null): void {
+  element?.scrollIntoView({ block: "nearest" });
+}

@@ -1,0 +1,46 @@
+import { Button } from "../parts/button.tsx";
+import { Dialog } from "../parts/dialog.tsx";
+import { Keys } from "../parts/keys.tsx";
+import { useCell } from "../state/cell.ts";
+import { usePage } from "../state/page.ts";
+import { useWords } from "../words/words.ts";
+import { appWords } from "./words.ts";
+
+/** What can be done by a key right now, by group. */
+export function ShortcutsDialog({ onClose }: { onClose: () => void }) {
+  const words = useWords(appWords);
+  const commands = useCell(usePage().commands.all).filter(({ keys }) => keys !== undefined);
+  const groups = Map.groupBy(commands, ({ group }) => group);
+  return (
+    <Dialog
+      wide
+      title={words.shortcuts}
+      onClose={onClose}
+      footer={
+        <Button kind="primary" onClick={onClose}>
+          {words.done}
+        </Button>
+      }
+    >
+      <div className="app-shortcuts">
+        {[...groups].map(([group, those]) => (
+          <section key={group}>
+            <h3>{group}</h3>
+            <dl>
+              {[...Map.groupBy(those, ({ title }) => title)].map(([title, same]) => (
+                <div key={title}>
+                  <dt>{title}</dt>
+                  {same.map(({ id, keys = "" }) => (
+                    <dd key={id}>
+                      <Keys keys={keys} />
+                    </dd>
+                  ))}
+                </div>
+              ))}
+            </dl>
+          </section>
+        ))}
+      </div>
+    </Dialog>
+  );
+}

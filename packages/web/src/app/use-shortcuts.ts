@@ -1,0 +1,33 @@
+import { useEffect } from "react";
+import { usePage } from "../state/page.ts";
+import { isPressed, writes } from "./key-press.ts";
+
+/** Keys run commands, from wherever the focus is, except what belongs to a field or an open dialog. */
+export function useShortcuts(): void {
+  const { commands } = usePage();
+  useEffect(() => {
+    const isMac = /mac|iphone|ipad/i.test(navigator.userAgent);
+    const onKey = (event: KeyboardEvent) => {
+      if (event.defaultPrevented || event.isComposing || event.repeat) return;
+      if (writes(event) && isWriting(event.target)) return;
+      if (document.querySelector("dialog[open]") !== null) return;
+      // The last one offered is the nearest to what is looked at.
+      const command = commands.all
+        .get()
+        .findLast(({ keys }) => keys !== undefined && isPressed(keys, event, isMac));
+      if (command === undefined) return;
+      event.preventDefault();
+      command.run();
+    };
+    document.addEventListener("keydown", onKey);
+    return () => document.removeEventListener("keydown", onKey);
+  }, [commands]);
+}
+
+function isWriting(target: EventTarget | null): boolean {
+  return (
+    target instanceof HTMLElement &&
+    (target.isContentEditable ||
+      target.matches("input:not([type=checkbox], [type=radio]), textarea, select, [role=menu] *"))
+  );
+}

@@ -1,0 +1,127 @@
+import { useState, type FormEvent } from "react";
+import type { DecisionBody, PendingApproval } from "@deltawire/tasks/chats";
+import { Button } from "../parts/button.tsx";
+import { Field, TextArea } from "../parts/field.tsx";
+import { approvedOnce } from "./approved-once.ts";
+import { checkArguments, expectedArguments, type ArgumentProblem } from "./check-arguments.ts";
+import { readableArguments } from "./readable-arguments.ts";
+import type { ApprovalWords } from "./words.ts";
+
+/** What somebody writes before deciding. */
+export type Writing = "arguments" | "reason" | "replacement" | "outcome";
+
+interface DecisionFormProps {
+  pending: PendingApproval;
+  writing: Writing;
+  words: ApprovalWords;
+  busy: boolean;
+  /** What the gateway said against it. */
+  problem: string | undefined;
+  onDecide: (body: DecisionBody) => void;
+  onCancel: () => void;
+}
+
+export function DecisionForm(props: DecisionFormProps) {
+  const { pending, writing, words, busy, problem, onDecide, onCancel } = props;
+  const [text, setText] = useState(() =>
+    writing === "arguments" ? readableArguments(pending.call?.arguments ?? "{}") : "",
+  );
+  const [wrong, setWrong] = useState<string>();
+  const onSubmit = (event: FormEvent) => {
+    event.preventDefault();
+    if (writing !== "arguments") return onDecide(bodyOf(writing, text));
+    const checked = checkArguments(text, pending.input_schema);
+    if (!checked.ok) return setWrong(inWords(checked.problem, words));
+    return onDecide({ ...approvedOnce(pending.approval), arguments: text });
+  };
+  const { label, hint, send } = labelsOf(writing, words);
+  const isSecond = writing === "reason";
+  return (
+    // Escape leaves it from any of its fields.
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions
+    <form
+      className="approvals-form"
+      onSubmit={onSubmit}
+      onKeyDown={(event) => {
+        if (event.key !== "Escape") return;
+        event.stopPropagation();
+        onCancel();
+      }}
+    >
+      <Field label={label} hint={hint} error={wrong ?? problem}>
+        <TextArea
+          // Whoever asked for it writes in it next.
+          // oxlint-disable-next-line jsx-a11y/no-autofocus
+          autoFocus
+          dir="auto"
+          rows={writing === "arguments" ? Math.min(text.split("\n").length + 1, 14) : 3}
+          className={writing === "arguments" ? "approvals-json" : undefined}
+          spellCheck={writing !== "arguments"}
+          required={writing === "replacement"}
+          value={text}
+          onChange={(event) => {
+            setText(event.currentTarget.value);
+            setWrong(undefined);
+          }}
+          onKeyDown={(event) => {
+            if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) onSubmit(event);
+          }}
+        />
+      </Field>
+      {writing === "arguments" && <Expected pending={pending} words={words} />}
+      <div className="approvals-choices">
+        <Button kind={isSecond ? "danger" : "primary"} type="submit" busy={busy}>
+          {send}
+        </Button>
+        <Button kind="ghost" onClick={onCancel}>
+          {words.cancel}
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+function Expected({ pending, words }: { pending: PendingApproval; words: ApprovalWords }) {
+  const expected = expectedArguments(pending.input_schema);
+  if (expected.length === 0) return null;
+  return (
+    <div className="approvals-expected">
+      <p>{words.argumentsHint}</p>
+      <ul>
+        {expected.map(({ name, type, isRequired, about }) => (
+          <li key={name}>
+            <code>
+              {name}: {type}
+            </code>
+            {isRequired && ` (${words.required})`}
+            {about !== "" && ` ${about}`}
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function bodyOf(writing: Exclude<Writing, "arguments">, text: string): DecisionBody {
+  const written = text.trim();
+  if (writing === "replacement") return { decision: "redact", replacement: text };
+  if (writing === "outcome")
+    return { decision: "approve", ...(written === "" ? {} : { replacement: text }) };
+  return { decision: "deny", ...(written === "" ? {} : { reason: written }) };
+}
+
+function labelsOf(writing: Writing, words: ApprovalWords) {
+  const all = {
+    arguments: { label: words.editArguments, hint: undefined, send: words.approveEdited },
+    reason: { label: words.reason, hint: words.reasonHint, send: words.deny },
+    replacement: { label: words.replacement, hint: undefined, send: words.redactDo },
+    outcome: { label: words.outcome, hint: undefined, send: words.wasCarriedOut },
+  } as const;
+  return all[writing];
+}
+
+function inWords(problem: ArgumentProblem, words: ApprovalWords): string {
+  if (problem.is === "no JSON") return words.notJson(problem.why);
+  if (problem.is === "no object") return words.notObject;
+  return problem.path === "" ? problem.why : `${problem.path}: ${problem.why}`;
+}

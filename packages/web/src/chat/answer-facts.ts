@@ -1,0 +1,90 @@
+import {
+  addUsage,
+  withoutMarkers,
+  type OutputItem,
+  type RetractedItem,
+  type Usage,
+} from "@deltawire/tasks";
+import type { AnswerVersion } from "@deltawire/tasks/chats";
+import type { StatusKind } from "../parts/signs.tsx";
+import { unreachable } from "../unreachable.ts";
+
+/** What is said of an answer in one word. */
+export type AnswerSays = "answering" | "waiting" | "done" | "stopped" | "failed" | "timedOut";
+
+export function saysOf({ status, waiting }: Pick<AnswerVersion, "status" | "waiting">): AnswerSays {
+  switch (status) {
+    case "running":
+      return waiting === true ? "waiting" : "answering";
+    case "completed":
+      return "done";
+    case "aborted":
+      return "stopped";
+    case "error":
+      return "failed";
+    case "timeout":
+      return "timedOut";
+    default:
+      return unreachable(status);
+  }
+}
+
+export const statusKinds: Readonly<Record<AnswerSays, StatusKind>> = {
+  answering: "running",
+  waiting: "waiting",
+  done: "ok",
+  stopped: "stopped",
+  failed: "failed",
+  timedOut: "failed",
+};
+
+/** Of versions that are one answer together. */
+export interface AnswerCost {
+  /** With what sub-agents used. */
+  readonly usage: Usage | undefined;
+  readonly ofSubAgents: number;
+  readonly timeMs: number | undefined;
+}
+
+export function costOf(chain: readonly AnswerVersion[]): AnswerCost {
+  const all = chain.flatMap(({ tree_usage, usage }) => tree_usage ?? usage ?? []);
+  const own = chain.flatMap(({ usage, tree_usage }) => usage ?? tree_usage ?? []);
+  const times = chain.flatMap(({ time_ms }) => time_ms ?? []);
+  const usage = sumOf(all);
+  return {
+    usage,
+    ofSubAgents: (usage?.total_tokens ?? 0) - (sumOf(own)?.total_tokens ?? 0),
+    timeMs: times.length === 0 ? undefined : times.reduce((sum, ms) => sum + ms, 0),
+  };
+}
+
+function sumOf(usages: readonly Usage[]): Usage | undefined {
+  const [first, ...rest] = usages;
+  return first === undefined ? undefined : rest.reduce(addUsage, first);
+}
+
+/** What an answer says to people, for the clipboard: its words without the markers of references. */
+export function wordsToCopy(outputs: readonly (readonly (OutputItem | RetractedItem)[])[]): string {
+  return outputs
+    .flat()
+    .flatMap((item) => (item.type === "message" ? item.block_list : []))
+    .flatMap((block) => {
+      if (block.type === "text") return withoutMarkers(block.text);
+      return block.type === "audio" ? (block.transcript ?? []) : [];
+    })
+    .filter((text) => text !== "")
+    .join("\n\n");
+}
+
+/** Whether it can be gone on with: it has words, and a model that chats has said them. */
+export function canContinue({ status, model_type, output }: AnswerVersion): boolean {
+  return (
+    status !== "running" &&
+    model_type === "chat" &&
+    output.some(
+      (item) =>
+        item.type === "message" &&
+        item.block_list.some((block) => block.type === "text" && block.text.trim() !== ""),
+    )
+  );
+}

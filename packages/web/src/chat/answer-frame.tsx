@@ -1,0 +1,179 @@
+import { useId } from "react";
+import {
+  answerChain,
+  chosenVersion,
+  type AnswerNode,
+  type AnswerVersion,
+} from "@deltawire/tasks/chats";
+import { Answer } from "../answer/answer.tsx";
+import { Elapsed } from "../answer/elapsed.tsx";
+import { Button, IconButton } from "../parts/button.tsx";
+import { Menu } from "../parts/menu.tsx";
+import { Status } from "../parts/signs.tsx";
+import { useCell } from "../state/cell.ts";
+import { usePage } from "../state/page.ts";
+import { useWords } from "../words/words.ts";
+import { canContinue, saysOf, statusKinds } from "./answer-facts.ts";
+import { AnswerUsage } from "./answer-usage.tsx";
+import { answerToCopy, copyText } from "./copy-text.ts";
+import { InPlaceEditor } from "./in-place-editor.tsx";
+import { Marks } from "./marks.tsx";
+import type { NodeProps } from "./node-view.tsx";
+import { Switchers } from "./switcher.tsx";
+import { answeredVersion } from "./switches.ts";
+import { elementId, useThread } from "./thread.ts";
+import { useNodeMenu } from "./use-node-menu.ts";
+import { When } from "./when.tsx";
+import { chatWords } from "./words.ts";
+
+/** Who answered, how it went, what it cost, and what can be done with it. */
+export function AnswerFrame({
+  node,
+  above,
+  below,
+  branches,
+  isMarked,
+  isBookmarked,
+}: NodeProps<AnswerNode>) {
+  const page = usePage();
+  const words = useWords(chatWords);
+  const thread = useThread();
+  const { chat } = thread;
+  const { node_id } = node;
+  const headingId = useId();
+  const version = chosenVersion(node);
+  const chain = answerChain(node, node.version);
+  const says = saysOf(version);
+  const isRunning = version.status === "running";
+  const isEditing = useCell(thread.editing) === node_id;
+  const copy = () => void copyText(answerToCopy(page, node), page.toasts, words);
+  const edit = () => thread.editing.set(node_id);
+  const goOn = () => void chat.continueAnswer(node_id);
+  const toStart = () => void thread.show(node_id, { by: "focus" });
+  const mayContinue = canContinue(version);
+  const items = useNodeMenu({
+    node,
+    below,
+    isBookmarked,
+    copy,
+    edit,
+    first: [
+      { label: words.toStart, icon: "up", run: toStart },
+      ...(mayContinue ? [{ label: words.continueIt, icon: "play", run: goOn } as const] : []),
+    ],
+  });
+  return (
+    <article
+      id={elementId(node_id)}
+      className="chat-node chat-answer"
+      data-marked={isMarked || undefined}
+      data-hidden={node.hidden || undefined}
+      data-node={node_id}
+      aria-labelledby={headingId}
+      aria-busy={isRunning || undefined}
+      tabIndex={-1}
+    >
+      <header className="chat-answer-head">
+        <Who version={version} headingId={headingId} />
+        <Marks node={node} isBookmarked={isBookmarked} />
+        {says !== "done" && <Status kind={statusKinds[says]} label={words[says]} />}
+        {isRunning && <Elapsed since={Date.parse(version.created_at)} />}
+        {isRunning && (
+          <Button small icon="stop" onClick={() => void chat.stop(node_id)}>
+            {words.stop}
+          </Button>
+        )}
+      </header>
+      <Elsewhere above={above} version={version} />
+      {isEditing ? (
+        <InPlaceEditor
+          nodeId={node_id}
+          label={words.editAnswerLabel}
+          text={answerToCopy(page, node)}
+          sendLabel={words.save}
+          onSend={(text) => chat.editAnswer(node_id, text)}
+        />
+      ) : (
+        chain.map((part) => <Answer key={part.version_id} chat={chat} node={node} version={part} />)
+      )}
+      <div className="chat-foot">
+        <span className="chat-actions">
+          <IconButton icon="copy" small label={words.copy} onClick={copy} />
+          {!isRunning && (
+            <>
+              <IconButton
+                icon="redo"
+                small
+                label={words.retry}
+                onClick={() => void chat.rerun(node_id)}
+              />
+              <IconButton icon="edit" small label={words.editAnswer} onClick={edit} />
+              <IconButton icon="up" small label={words.toStart} onClick={toStart} />
+            </>
+          )}
+        </span>
+        <Menu label={words.moreOfAnswer} small items={items} />
+        {mayContinue && version.status !== "completed" && (
+          <Button small icon="play" onClick={goOn}>
+            {words.continueIt}
+          </Button>
+        )}
+        <Switchers node={node} branches={branches} />
+        <AnswerUsage chain={chain} />
+        {!isRunning && <When iso={version.created_at} />}
+      </div>
+    </article>
+  );
+}
+
+function Who({ version, headingId }: { version: AnswerVersion; headingId: string }) {
+  const words = useWords(chatWords);
+  const { agent, model, by } = version;
+  const who = agent ?? model;
+  return (
+    <>
+      <h2 id={headingId} className="chat-who" dir="auto">
+        {who === undefined ? (
+          words.unnamedAnswer
+        ) : (
+          <>
+            <span className="for-readers">{words.answer} </span>
+            {who}
+          </>
+        )}
+      </h2>
+      {agent !== undefined && model !== undefined && model !== agent && (
+        <span className="chat-model">{model}</span>
+      )}
+      {by === "user" && <span className="chat-model">{words.byHand}</span>}
+    </>
+  );
+}
+
+/** The message has been changed since, or another of its versions is shown. */
+function Elsewhere({
+  above,
+  version,
+}: {
+  above: NodeProps<AnswerNode>["above"];
+  version: AnswerVersion;
+}) {
+  const words = useWords(chatWords);
+  const { chat } = useThread();
+  const answered = answeredVersion(above, version);
+  if (answered === undefined || above === undefined) return null;
+  const show = () =>
+    void chat.change({
+      type: "choose_version",
+      node_id: above.node_id,
+      version_id: answered.versionId,
+    });
+  return (
+    <p className="chat-elsewhere">
+      {words.answersVersion(answered.number)}
+      <Button small kind="ghost" onClick={show}>
+        {words.showIt}
+      </Button>
+    </p>
+  );
+}

@@ -1,0 +1,184 @@
+import { useState } from "react";
+import { nodeOf, wordsOf, type Chat } from "@deltawire/tasks/chats";
+import { exportChat, exportFormats } from "../list/export-chat.ts";
+import { TagsDialog } from "../list/tags-dialog.tsx";
+import { useTags } from "../list/use-tags.ts";
+import { listWords } from "../list/words.ts";
+import { Button } from "../parts/button.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { Menu, type MenuItem } from "../parts/menu.tsx";
+import { Tag } from "../parts/signs.tsx";
+import { useCell } from "../state/cell.ts";
+import { useCommands } from "../state/commands.ts";
+import { usePage, type OpenChat, type OpenChatState } from "../state/page.ts";
+import { hashOf } from "../state/route.ts";
+import { useFormat } from "../words/format.ts";
+import { useWords } from "../words/words.ts";
+import { ChatTitle } from "./chat-title.tsx";
+import { copyText } from "./copy-text.ts";
+import { ChatSettingsDialog } from "./settings-dialog.tsx";
+import type { Thread } from "./thread.ts";
+import { usedInShort } from "./usage-words.ts";
+import { answererIn } from "./who-answers.ts";
+import { chatWords } from "./words.ts";
+
+interface ChatHeaderProps {
+  thread: Thread;
+  state: Extract<OpenChatState, { is: "ready" }>;
+}
+
+type Open = "nothing" | "settings" | "tags" | "title";
+
+/** What the chat is called, who answers in it, what it has cost, and what can be done with all of it. */
+export function ChatHeader({ thread, state }: ChatHeaderProps) {
+  const page = usePage();
+  const words = useWords(chatWords);
+  const format = useFormat();
+  const choices = useCell(page.choices);
+  const [open, setOpen] = useState<Open>("nothing");
+  const close = () => setOpen("nothing");
+  const { chat: openChat } = thread;
+  const { chat, usage } = state;
+  const { agent, model } = chat.settings;
+  const who =
+    agent ?? model ?? (choices && answererIn(chat.settings, choices)?.name) ?? words.defaultModel;
+  const used = usedInShort(usage, format, words).join(" · ");
+  useCommands([
+    { id: "chat.rename", title: words.rename, group: words.group, run: () => setOpen("title") },
+    {
+      id: "chat.settings",
+      title: words.settings,
+      group: words.group,
+      keys: "mod+;",
+      run: () => setOpen("settings"),
+    },
+  ]);
+  return (
+    <header className="chat-header">
+      <ChatTitle
+        chat={openChat}
+        title={chat.title}
+        isEditing={open === "title"}
+        onEdit={(isEditing) => setOpen(isEditing ? "title" : "nothing")}
+      />
+      {chat.tags.length > 0 && (
+        <span className="chat-tags">
+          {chat.tags.map((tag) => (
+            <Tag key={tag}>
+              <span dir="auto">{tag}</span>
+            </Tag>
+          ))}
+        </span>
+      )}
+      {used !== "" && (
+        <span className="chat-used" title={words.usageOfChat}>
+          {used}
+        </span>
+      )}
+      <Button
+        className="chat-answerer"
+        kind="ghost"
+        small
+        title={words.whoAnswers(who)}
+        aria-label={words.whoAnswers(who)}
+        onClick={() => setOpen("settings")}
+      >
+        <Icon name="settings" small />
+        <span>{who}</span>
+      </Button>
+      {chat.bookmarks.length > 0 && (
+        <Menu
+          label={words.bookmarks}
+          icon="book"
+          items={bookmarkItems(chat, words.bookmark, thread)}
+        />
+      )}
+      <ChatMenu chat={openChat} isDeleted={state.deletedAt !== undefined} onOpen={setOpen} />
+      {open === "settings" && <ChatSettingsDialog chat={openChat} onClose={close} />}
+      {open === "tags" && <ChatTags chat={chat} onClose={close} />}
+    </header>
+  );
+}
+
+interface ChatMenuProps {
+  chat: OpenChat;
+  isDeleted: boolean;
+  onOpen: (open: Open) => void;
+}
+
+function ChatMenu({ chat, isDeleted, onOpen }: ChatMenuProps) {
+  const page = usePage();
+  const words = useWords(chatWords);
+  const inList = useWords(listWords);
+  const { chatId } = chat;
+  const save = async (format: (typeof exportFormats)[number]["format"]) => {
+    const name = await exportChat(page, chatId, format);
+    if (name !== undefined) page.toasts.show({ kind: "info", text: inList.exported(name) });
+  };
+  const remove = async () => {
+    if (await page.list.remove(chatId)) page.router.go({ is: "new" });
+  };
+  const link = () => new URL(hashOf({ is: "chat", chatId }), location.href).href;
+  return (
+    <Menu
+      label={words.chatMenu}
+      items={[
+        {
+          label: words.tree,
+          icon: "tree",
+          keys: "t",
+          run: () => page.router.go({ is: "tree", chatId }),
+        },
+        {
+          label: words.settings,
+          icon: "settings",
+          keys: "mod+;",
+          run: () => onOpen("settings"),
+        },
+        { label: words.rename, icon: "edit", run: () => onOpen("title") },
+        { label: words.tags, icon: "tag", run: () => onOpen("tags") },
+        {
+          label: words.copyLink,
+          icon: "link",
+          run: () => void copyText(link(), page.toasts, words),
+        },
+        "line",
+        ...exportFormats.map(({ format, name }): MenuItem => ({
+          label: inList.exportAs(name),
+          icon: "download",
+          run: () => void save(format),
+        })),
+        "line",
+        {
+          label: words.deleteChat,
+          icon: "trash",
+          danger: true,
+          disabled: isDeleted,
+          run: () => void remove(),
+        },
+      ]}
+    />
+  );
+}
+
+function ChatTags({ chat, onClose }: { chat: Chat; onClose: () => void }) {
+  const { all } = useTags();
+  return <TagsDialog chat={{ ...chat, excerpt: "" }} known={all} onClose={onClose} />;
+}
+
+const mostOfBookmark = 60;
+
+/** Two may begin with the same words: entries of a menu are told apart by their labels. */
+function bookmarkItems(chat: Chat, unnamed: string, thread: Thread): MenuItem[] {
+  return chat.bookmarks.flatMap((nodeId, at): MenuItem[] => {
+    const node = nodeOf(chat, nodeId);
+    if (node === undefined) return [];
+    const shown =
+      node.kind === "separator"
+        ? undefined
+        : node.versions.find(({ version_id }) => version_id === node.version);
+    const said = shown === undefined ? "" : wordsOf(shown).trim().replaceAll(/\s+/g, " ");
+    const label = `${at + 1}. ${said === "" ? unnamed : said.slice(0, mostOfBookmark)}`;
+    return [{ label, icon: "book", run: () => void thread.show(nodeId) }];
+  });
+}

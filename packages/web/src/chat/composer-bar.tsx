@@ -1,0 +1,146 @@
+import { useMemo, useRef } from "react";
+import type { ChatChoices, ChatSettings, ModelChoice } from "@deltawire/tasks/chats";
+import { Icon } from "../parts/icon.tsx";
+import { Menu } from "../parts/menu.tsx";
+import { useWords } from "../words/words.ts";
+import { composerWords } from "./composer-words.ts";
+import { ModelPicker } from "./model-picker.tsx";
+import { effortIn, withEffort } from "./reasoning-effort.ts";
+import type { ShownSettings } from "./use-chat-settings.ts";
+import { answererIn, choicesToPick, isSaid, patchFor } from "./who-answers.ts";
+
+interface ComposerBarProps {
+  shown: ShownSettings;
+  choices: ChatChoices | undefined;
+  onFiles: (files: readonly File[]) => void;
+  onText: () => void;
+  disabled: boolean;
+}
+
+/** What goes with a message beside the words, and who answers it. */
+export function ComposerBar({ shown, choices, onFiles, onText, disabled }: ComposerBarProps) {
+  const words = useWords(composerWords);
+  const files = useRef<HTMLInputElement>(null);
+  return (
+    <div className="chat-composer-tools">
+      <input
+        ref={files}
+        type="file"
+        multiple
+        hidden
+        aria-label={words.attachFiles}
+        onChange={(event) => {
+          onFiles([...(event.currentTarget.files ?? [])]);
+          event.currentTarget.value = "";
+        }}
+      />
+      <Menu
+        label={words.attach}
+        icon="add"
+        disabled={disabled}
+        items={[
+          { label: words.attachFiles, icon: "attach", run: () => files.current?.click() },
+          { label: words.addText, icon: "quote", run: onText },
+        ]}
+      />
+      {choices !== undefined && <Choosers shown={shown} choices={choices} disabled={disabled} />}
+    </div>
+  );
+}
+
+interface ChoosersProps {
+  shown: ShownSettings;
+  choices: ChatChoices;
+  disabled: boolean;
+}
+
+function Choosers({ shown, choices, disabled }: ChoosersProps) {
+  const words = useWords(composerWords);
+  const { settings, change } = shown;
+  const offered = useMemo(() => choicesToPick(choices), [choices]);
+  const answerer = answererIn(settings, choices);
+  const mayCall = answerer?.model === undefined || answerer.model.tools;
+  return (
+    <>
+      <ModelPicker
+        label={words.answeredBy}
+        shown={answerer?.name ?? words.noModel}
+        icon={answerer?.is === "agent" ? "people" : undefined}
+        choices={offered}
+        chosen={isSaid(settings) ? settings : {}}
+        disabled={disabled}
+        onChoose={(who) => change(patchFor(who))}
+      />
+      {mayCall && choices.tool_groups.length > 0 && (
+        <ToolsMenu shown={shown} choices={choices} disabled={disabled} />
+      )}
+      {answerer?.model !== undefined && answerer.model.efforts.length > 0 && (
+        <EffortMenu
+          settings={settings}
+          model={answerer.model}
+          disabled={disabled}
+          onChoose={(effort) => change({ options: withEffort(settings.options, effort) })}
+        />
+      )}
+    </>
+  );
+}
+
+function ToolsMenu({ shown: { settings, change }, choices, disabled }: ChoosersProps) {
+  const words = useWords(composerWords);
+  const on = settings.tool_groups ?? choices.defaults.tool_groups;
+  const toggle = (group: string) =>
+    change({
+      tool_groups: on.includes(group) ? on.filter((each) => each !== group) : [...on, group],
+    });
+  return (
+    <Menu
+      label={on.length === 0 ? words.toolsOff : words.toolsOn(on.length)}
+      disabled={disabled}
+      className="chat-composer-menu"
+      items={choices.tool_groups.map((group) => ({
+        label: group,
+        checked: on.includes(group),
+        run: () => toggle(group),
+      }))}
+    >
+      <Icon name="tool" small />
+      <span className="chat-composer-menu-name">{words.tools}</span>
+      {on.length > 0 && <span className="chat-composer-count">{on.length}</span>}
+    </Menu>
+  );
+}
+
+interface EffortMenuProps {
+  settings: ChatSettings;
+  model: ModelChoice;
+  disabled: boolean;
+  onChoose: (effort: string | undefined) => void;
+}
+
+function EffortMenu({ settings, model, disabled, onChoose }: EffortMenuProps) {
+  const words = useWords(composerWords);
+  const effort = effortIn(settings.options);
+  return (
+    <Menu
+      label={words.effort}
+      disabled={disabled}
+      className="chat-composer-menu"
+      items={[
+        {
+          label: words.effortDefault,
+          checked: effort === undefined,
+          run: () => onChoose(undefined),
+        },
+        ...model.efforts.map((each) => ({
+          label: each,
+          checked: each === effort,
+          run: () => onChoose(each),
+        })),
+      ]}
+    >
+      <Icon name="think" small />
+      <span className="chat-composer-menu-name">{effort ?? words.effortDefault}</span>
+    </Menu>
+  );
+}

@@ -1,0 +1,87 @@
+import type { ReactNode } from "react";
+import type { Attachment, ChatChoices, ChatSettings, ContextSnippet } from "@deltawire/tasks/chats";
+import { Button, IconButton } from "../parts/button.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { useFormat } from "../words/format.ts";
+import { unreachable } from "../unreachable.ts";
+import { useWords } from "../words/words.ts";
+import { noticesFor, type ComposerNotice } from "./fitting-model.ts";
+import { composerWords } from "./composer-words.ts";
+import type { Obstacle } from "./may-send.ts";
+import { answererIn } from "./who-answers.ts";
+
+interface ComposerNoticesProps {
+  attachments: readonly Attachment[];
+  contexts: readonly ContextSnippet[];
+  settings: ChatSettings;
+  choices: ChatChoices | undefined;
+  obstacle: Obstacle | undefined;
+  isRunning: boolean;
+  mayHavePictures: boolean;
+  /** A long text that still stands among the words. */
+  pasted: string | undefined;
+  onMakeFile: () => void;
+  onDismiss: () => void;
+}
+
+/** What somebody should know before it is sent, said as it comes up. */
+export function ComposerNotices(props: ComposerNoticesProps) {
+  const { attachments, contexts, settings, choices, obstacle, isRunning, pasted } = props;
+  const words = useWords(composerWords);
+  const format = useFormat();
+  const answerer = choices === undefined ? undefined : answererIn(settings, choices);
+  const notices = noticesFor({
+    attachments,
+    contexts,
+    model: answerer?.model,
+    mayHavePictures: props.mayHavePictures,
+    unnamed: words.unnamed,
+  });
+  const hasBeside = attachments.length + contexts.length > 0;
+  return (
+    <div className="chat-notices" role="status">
+      {pasted !== undefined && (
+        <Notice icon="info">
+          <span>{words.longPaste(format.tokens(pasted.length))}</span>
+          <Button small onClick={props.onMakeFile}>
+            {words.makeFile}
+          </Button>
+          <IconButton small icon="close" label={words.dismiss} onClick={props.onDismiss} />
+        </Notice>
+      )}
+      {obstacle === "uploading" && <Notice icon="info">{words.waitForUploads}</Notice>}
+      {obstacle === "failed upload" && <Notice icon="warning">{words.failedUploads}</Notice>}
+      {isRunning && hasBeside && <Notice icon="info">{words.onlyWords}</Notice>}
+      {!isRunning &&
+        notices.map((notice) => (
+          <Notice key={notice.is} icon="warning">
+            {said(notice, answerer?.name ?? "", words)}
+          </Notice>
+        ))}
+    </div>
+  );
+}
+
+function Notice({ icon, children }: { icon: "info" | "warning"; children: ReactNode }) {
+  return (
+    <div className="chat-notice" data-kind={icon}>
+      <Icon name={icon} small />
+      {typeof children === "string" ? <span>{children}</span> : children}
+    </div>
+  );
+}
+
+function said(notice: ComposerNotice, model: string, words: (typeof composerWords)["en"]): string {
+  switch (notice.is) {
+    case "needs picture":
+      return words.needsPicture(model);
+    case "needs sound":
+      return words.needsSound(model);
+    case "left out":
+      return words.leftOut(notice.names.join(", "), model);
+    case "as text":
+      return words.asText(notice.names.join(", "), model);
+    default:
+      return unreachable(notice);
+  }
+}

@@ -1,0 +1,239 @@
+import { useId, useRef, useState } from "react";
+import { runningAnswers, type ContextSnippet, type InputDelivery } from "@deltawire/tasks/chats";
+import { Button } from "../parts/button.tsx";
+import { useCell, usePicked } from "../state/cell.ts";
+import { useCommands } from "../state/commands.ts";
+import { usePage, type OpenChat } from "../state/page.ts";
+import { useWords } from "../words/words.ts";
+import { AttachedList } from "./attached-list.tsx";
+import { ComposerBar } from "./composer-bar.tsx";
+import type { KeyMeaning } from "./composer-keys.ts";
+import { ComposerNotices } from "./composer-notices.tsx";
+import { composerWords } from "./composer-words.ts";
+import { DropFiles } from "./drop-files.tsx";
+import { obstacleTo, restAfter } from "./may-send.ts";
+import { MessageBox } from "./message-box.tsx";
+import { newChatSettings } from "./new-chat-settings.ts";
+import { withoutPasted } from "./pasted-text.ts";
+import { SendButtons } from "./send-buttons.tsx";
+import { startChat } from "./start-chat.ts";
+import { TextBesideDialog } from "./text-beside-dialog.tsx";
+import { ToldList } from "./told-list.tsx";
+import { uploadsOf } from "./uploads.ts";
+import { useChatSettings, useIsDeleted } from "./use-chat-settings.ts";
+import "./composer.css";
+
+export interface ComposerProps {
+  /** Undefined: the chat is made when the first message is sent. */
+  chat: OpenChat | undefined;
+  /** The last node that is shown; null: there is none. */
+  parent: string | null;
+  /** The task of the answer that runs at the end of what is shown. */
+  running: string | undefined;
+  onEditLast?: (() => void) | undefined;
+}
+
+/** Where messages are written. What is written stays until the gateway has it. */
+export function Composer({ chat, parent, running, onEditLast }: ComposerProps) {
+  const page = usePage();
+  const words = useWords(composerWords);
+  const chatId = chat?.chatId ?? "";
+  const draft = page.draft(chatId);
+  const written = useCell(draft);
+  const uploads = uploadsOf(page, chatId);
+  const pending = useCell(uploads);
+  const choices = useCell(page.choices);
+  const sendKey = usePicked(page.preferences, (preferences) => preferences.sendKey);
+  const shown = useChatSettings(chat);
+  const isDeleted = useIsDeleted(chat);
+  const [isSending, setSending] = useState(false);
+  const [isStopping, setStopping] = useState(false);
+  const [editedText, setEditedText] = useState<number | undefined>(undefined);
+  const [pasted, setPasted] = useState<string | undefined>(undefined);
+  const frame = useRef<HTMLFormElement>(null);
+  const box = useRef<HTMLTextAreaElement>(null);
+  const hintId = useId();
+
+  const isRunning = chat !== undefined && running !== undefined;
+  const { text, attachments, contexts } = written;
+  const obstacle = obstacleTo({ draft: written, uploads: pending, isDeleted, isSending });
+  const focus = () => box.current?.focus();
+  useCommands([
+    { id: "write", title: words.focus, group: words.group, keys: "i", run: focus },
+    {
+      id: "write-mod",
+      title: words.focus,
+      group: words.group,
+      keys: "mod+/",
+      hidden: true,
+      run: focus,
+    },
+  ]);
+
+  const busy = async (action: () => Promise<unknown>) => {
+    setSending(true);
+    try {
+      await action();
+    } finally {
+      setSending(false);
+    }
+  };
+  const send = () => {
+    if (obstacle !== undefined) return undefined;
+    setPasted(undefined);
+    if (chat !== undefined) return void busy(() => chat.send(written, parent));
+    return void busy(async () => {
+      if (!(await startChat(page, shown.settings, written))) return;
+      draft.clear();
+      newChatSettings().clear();
+    });
+  };
+  const tell = (delivery: InputDelivery) => {
+    if (chat === undefined || running === undefined || isSending || text.trim() === "") return;
+    void busy(async () => {
+      if (await chat.tell(running, text.trim(), delivery))
+        draft.change({ text: restAfter(draft.get().text, text) });
+    });
+  };
+  const stop = async () => {
+    if (chat === undefined || running === undefined) return;
+    setStopping(true);
+    await stopAnswer(chat, running);
+    setStopping(false);
+  };
+  const onKey = (meaning: Exclude<KeyMeaning, "type">) => {
+    if (meaning === "send") send();
+    else if (meaning === "edit last") onEditLast?.();
+    else tell(meaning);
+  };
+  const attach = (files: readonly File[]) => {
+    if (isDeleted || files.length === 0) return;
+    uploads.add(files);
+    focus();
+  };
+  const makeFile = () => {
+    const rest = pasted === undefined ? undefined : withoutPasted(text, pasted);
+    setPasted(undefined);
+    if (pasted === undefined || rest === undefined) return;
+    draft.change({ text: rest });
+    attach([new File([pasted], words.pastedName, { type: "text/plain" })]);
+  };
+  const addText = () => {
+    const added: ContextSnippet = {
+      kind: "text",
+      title: words.textDefault(contexts.length + 1),
+      text: "",
+    };
+    draft.change({ contexts: [...contexts, added] });
+    setEditedText(contexts.length);
+  };
+  const closeText = () => {
+    setEditedText(undefined);
+    draft.change({ contexts: draft.get().contexts.filter((each) => each.text.trim() !== "") });
+    focus();
+  };
+  const edited = editedText === undefined ? undefined : contexts[editedText];
+
+  return (
+    <form
+      ref={frame}
+      className="chat-composer"
+      aria-label={words.composer}
+      onSubmit={(event) => {
+        event.preventDefault();
+        send();
+      }}
+    >
+      {isRunning && <ToldList taskId={running} />}
+      <ComposerNotices
+        attachments={attachments}
+        contexts={contexts}
+        settings={shown.settings}
+        choices={choices}
+        obstacle={obstacle}
+        isRunning={isRunning}
+        mayHavePictures={parent !== null}
+        pasted={
+          pasted !== undefined && withoutPasted(text, pasted) !== undefined ? pasted : undefined
+        }
+        onMakeFile={makeFile}
+        onDismiss={() => setPasted(undefined)}
+      />
+      <div className="chat-composer-frame" data-disabled={isDeleted || undefined}>
+        <AttachedList
+          attachments={attachments}
+          contexts={contexts}
+          pending={pending}
+          uploads={uploads}
+          onRemove={(gone) => {
+            draft.change({ attachments: attachments.filter((each) => each !== gone) });
+            focus();
+          }}
+          onEditText={setEditedText}
+          onRemoveText={(gone) => {
+            draft.change({ contexts: contexts.filter((_, index) => index !== gone) });
+            focus();
+          }}
+        />
+        <MessageBox
+          box={box}
+          label={words.composer}
+          placeholder={isDeleted ? words.deleted : isRunning ? words.tellMore : words.ask}
+          describedBy={hintId}
+          text={text}
+          isRunning={isRunning}
+          disabled={isDeleted}
+          readOnly={isSending}
+          onText={(next) => draft.change({ text: next })}
+          onKey={onKey}
+          onFiles={attach}
+          onLongPaste={setPasted}
+        />
+        <div className="chat-composer-bar">
+          <ComposerBar
+            shown={shown}
+            choices={choices}
+            onFiles={attach}
+            onText={addText}
+            disabled={isDeleted}
+          />
+          {isDeleted && chat !== undefined ? (
+            <Button kind="primary" onClick={() => void page.list.restore(chat.chatId)}>
+              {words.restore}
+            </Button>
+          ) : (
+            <SendButtons
+              isRunning={isRunning}
+              isSending={isSending}
+              isStopping={isStopping}
+              canSend={obstacle === undefined}
+              hasWords={text.trim() !== ""}
+              onSend={send}
+              onStop={() => void stop()}
+              onTell={tell}
+            />
+          )}
+        </div>
+      </div>
+      <p id={hintId} className="for-readers">
+        {sendKey === "enter" ? words.hintEnter : words.hintMod}
+      </p>
+      <DropFiles within={frame} onFiles={attach} />
+      {edited !== undefined && editedText !== undefined && (
+        <TextBesideDialog
+          context={edited}
+          onChange={(next) => draft.change({ contexts: contexts.with(editedText, next) })}
+          onClose={closeText}
+        />
+      )}
+    </form>
+  );
+}
+
+/** The answer that is shown, and none that runs in another branch. */
+async function stopAnswer(chat: OpenChat, taskId: string): Promise<boolean> {
+  const state = chat.state.get();
+  const running = state.is === "ready" ? runningAnswers(state.chat) : [];
+  const answer = running.find((each) => each.task_id === taskId);
+  return answer === undefined ? chat.cancelTask(taskId) : chat.stop(answer.node_id);
+}

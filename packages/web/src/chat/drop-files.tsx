@@ -1,0 +1,81 @@
+import { useEffect, useRef, useState, type RefObject } from "react";
+import { Icon } from "../parts/icon.tsx";
+import { useWords } from "../words/words.ts";
+import { composerWords } from "./composer-words.ts";
+
+interface DropFilesProps {
+  /** Something within the part of the page on which files can be dropped. */
+  within: RefObject<HTMLElement | null>;
+  onFiles: (files: readonly File[]) => void;
+}
+
+interface Area {
+  readonly left: number;
+  readonly top: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** Files can be dropped anywhere beside the list of chats; a veil says so. */
+export function DropFiles({ within, onFiles }: DropFilesProps) {
+  const words = useWords(composerWords);
+  const [area, setArea] = useState<Area | undefined>(undefined);
+  const take = useRef(onFiles);
+  useEffect(() => {
+    take.current = onFiles;
+  });
+  useEffect(() => {
+    const place = within.current?.closest("main") ?? document.body;
+    // Entering an element comes before leaving the one around it.
+    let depth = 0;
+    const leave = () => {
+      depth = 0;
+      setArea(undefined);
+    };
+    const enter = (event: DragEvent) => {
+      if (!hasFiles(event)) return;
+      depth += 1;
+      const { left, top, width, height } = place.getBoundingClientRect();
+      setArea({ left, top, width, height });
+    };
+    const exit = (event: DragEvent) => {
+      if (!hasFiles(event)) return;
+      depth -= 1;
+      if (depth <= 0) leave();
+    };
+    const over = (event: DragEvent) => {
+      if (!hasFiles(event)) return;
+      event.preventDefault();
+      if (event.dataTransfer !== null) event.dataTransfer.dropEffect = "copy";
+    };
+    const drop = (event: DragEvent) => {
+      if (!hasFiles(event)) return;
+      event.preventDefault();
+      leave();
+      take.current([...(event.dataTransfer?.files ?? [])]);
+    };
+    place.addEventListener("dragenter", enter);
+    place.addEventListener("dragleave", exit);
+    place.addEventListener("dragover", over);
+    place.addEventListener("drop", drop);
+    return () => {
+      place.removeEventListener("dragenter", enter);
+      place.removeEventListener("dragleave", exit);
+      place.removeEventListener("dragover", over);
+      place.removeEventListener("drop", drop);
+    };
+  }, [within]);
+  if (area === undefined) return null;
+  return (
+    <div className="chat-drop" style={area}>
+      <p role="status">
+        <Icon name="attach" />
+        {words.dropHere}
+      </p>
+    </div>
+  );
+}
+
+function hasFiles(event: DragEvent): boolean {
+  return event.dataTransfer?.types.includes("Files") ?? false;
+}

@@ -1,0 +1,163 @@
+import { leavesEnd } from "../answer/go-to-call.ts";
+import { cell, type Cell } from "../state/cell.ts";
+import {
+  afterGrowth,
+  afterScroll,
+  afterTurningUp,
+  isAtEnd,
+  placeFor,
+  type Following,
+  type Scroll,
+} from "./follow.ts";
+
+/** What a reader is to know of the end of the list. */
+interface EndInView {
+  readonly atEnd: boolean;
+  readonly news: boolean;
+}
+
+export interface Follower {
+  readonly end: Cell<EndInView>;
+  /** From now on until the reader turns away. */
+  begin(follow: "end" | "start"): void;
+  /** Something else than the end is at the top, and stays there while what is around it is drawn. */
+  hold(element: Element): void;
+  letGo(): void;
+  /** Finds the answer that is being written at the end; asked for whenever the list grows. */
+  setWritten(find: () => Element | null): void;
+  attach(scroller: HTMLElement, content: HTMLElement): () => void;
+}
+
+/** Keeps a scroller at the end of what it shows, or at the start of an answer, for as long as the reader wants it. */
+export function createFollower(): Follower {
+  const end = cell<EndInView>({ atEnd: true, news: false });
+  let following: Following = { is: "end" };
+  let before: Scroll = { top: 0, height: 0, view: 0 };
+  let written: () => Element | null = () => null;
+  let held: Element | undefined;
+  let unfoldedAt = -Infinity;
+  let place = () => {};
+  const letGo = () => {
+    if (following.is !== "free") following = { is: "free", news: false };
+  };
+
+  return {
+    end,
+    begin(follow) {
+      following = { is: follow };
+      unfoldedAt = -Infinity;
+      // Also once it is no longer being written.
+      held = follow === "start" ? (written() ?? undefined) : undefined;
+      place();
+    },
+    hold(element) {
+      following = { is: "start" };
+      held = element;
+      place();
+    },
+    letGo,
+    setWritten(find) {
+      written = find;
+    },
+    attach(scroller, content) {
+      const measure = (): Scroll => ({
+        top: scroller.scrollTop,
+        height: scroller.scrollHeight,
+        view: scroller.clientHeight,
+      });
+      const note = (now: Scroll) => {
+        before = now;
+        const atEnd = isAtEnd(now);
+        const news = following.is === "free" && following.news && !atEnd;
+        const last = end.get();
+        if (last.atEnd !== atEnd || last.news !== news) end.set({ atEnd, news });
+      };
+      place = () => {
+        const now = measure();
+        const top = placeFor(following, now, startOf(held, scroller));
+        if (top !== undefined && Math.abs(top - now.top) >= 1) {
+          scroller.scrollTop = top;
+          note(measure());
+        } else note(now);
+      };
+      const onScroll = () => {
+        const now = measure();
+        following = afterScroll(following, before, now);
+        note(now);
+      };
+      const turnUp = () => {
+        following = afterTurningUp(following, measure());
+      };
+      const onResize = () => {
+        const now = measure();
+        following = afterGrowth(following, before, now, {
+          written: written() !== null,
+          selecting: isSelectingIn(content) || performance.now() - unfoldedAt < unfoldingMs,
+        });
+        place();
+      };
+      const onClick = ({ target }: Event) => {
+        if (target instanceof Element && target.closest(unfolding) !== null)
+          unfoldedAt = performance.now();
+      };
+
+      const listening = new AbortController();
+      const listen = { passive: true, signal: listening.signal };
+      scroller.addEventListener("scroll", onScroll, listen);
+      scroller.addEventListener("wheel", ({ deltaY }) => deltaY < 0 && turnUp(), listen);
+      scroller.addEventListener("click", onClick, listen);
+      scroller.addEventListener(leavesEnd, letGo, listen);
+      scroller.addEventListener("keydown", (event) => isUpwards(event) && turnUp(), listen);
+      listenToFinger(scroller, turnUp, listen);
+      const observer = new ResizeObserver(onResize);
+      observer.observe(scroller);
+      observer.observe(content);
+      place();
+      return () => {
+        listening.abort();
+        observer.disconnect();
+        place = () => {};
+      };
+    },
+  };
+}
+
+/** A menu lies above everything, and nothing of the list moves for it. */
+const unfolding = "summary, [aria-expanded]:not([aria-haspopup])";
+/** What a reader has just unfolded is to be read, and not to be scrolled past. */
+const unfoldingMs = 400;
+/** Room above an answer that is held at the top. */
+const above = 12;
+
+function startOf(answer: Element | undefined, scroller: HTMLElement): number | undefined {
+  if (answer?.isConnected !== true) return undefined;
+  const { top } = answer.getBoundingClientRect();
+  return top - scroller.getBoundingClientRect().top + scroller.scrollTop - above;
+}
+
+function isSelectingIn(content: HTMLElement): boolean {
+  const selection = document.getSelection();
+  return selection !== null && !selection.isCollapsed && content.contains(selection.anchorNode);
+}
+
+function isUpwards({ key, shiftKey, target }: KeyboardEvent): boolean {
+  if (target instanceof Element && target.matches("input, textarea, select")) return false;
+  return key === "ArrowUp" || key === "PageUp" || key === "Home" || (key === " " && shiftKey);
+}
+
+function listenToFinger(
+  scroller: HTMLElement,
+  turnUp: () => void,
+  listen: AddEventListenerOptions,
+): void {
+  let last: number | undefined;
+  const onTouch = ({ touches }: TouchEvent) => {
+    const y = touches[0]?.clientY;
+    // A finger that goes down pulls the list down: the reader looks upwards.
+    if (y !== undefined && last !== undefined && y > last + 2) turnUp();
+    last = y;
+  };
+  scroller.addEventListener("touchstart", onTouch, listen);
+  scroller.addEventListener("touchmove", onTouch, listen);
+  scroller.addEventListener("touchend", () => (last = undefined), listen);
+}

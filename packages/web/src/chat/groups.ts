@@ -1,0 +1,76 @@
+import { wholeCharacters } from "@deltawire/tasks";
+import { wordsOf, type Chat, type ChatNode } from "@deltawire/tasks/chats";
+
+/** How many nodes are mounted, and unmounted, at once: five cost less than 100 ms on a slow machine. */
+export const groupSize = 5;
+
+/** A node where it stands. */
+export interface Placed {
+  readonly node: ChatNode;
+  readonly above: ChatNode | undefined;
+  readonly below: ChatNode | undefined;
+  /** All that stand under the same node, itself too, in their order. */
+  readonly branches: readonly string[];
+}
+
+export function placedOn(chat: Chat, path: readonly ChatNode[]): Placed[] {
+  return path.map((node, at) => {
+    const above = path[at - 1];
+    return { node, above, below: path[at + 1], branches: above?.children ?? chat.roots };
+  });
+}
+
+export function groupsOf<Item>(items: readonly Item[]): (readonly Item[])[] {
+  const groups: (readonly Item[])[] = [];
+  for (let at = 0; at < items.length; at += groupSize) groups.push(items.slice(at, at + groupSize));
+  return groups;
+}
+
+/** The group in which a node is; -1 where it is in none. */
+export function groupWith(path: readonly ChatNode[], nodeId: string): number {
+  const at = path.findIndex(({ node_id }) => node_id === nodeId);
+  return at === -1 ? -1 : Math.floor(at / groupSize);
+}
+
+const lineHeight = 24;
+const lettersInLine = 90;
+const aroundMessage = 96;
+const aroundAnswer = 120;
+
+/** How high a group may be that was never drawn, in px: near enough that the scrollbar does not lie. */
+export function guessedHeight(nodes: readonly ChatNode[]): number {
+  return nodes.reduce((sum, node) => sum + guessedHeightOf(node), 0);
+}
+
+function guessedHeightOf(node: ChatNode): number {
+  if (node.kind === "separator") return 56;
+  const shown = node.versions.find(({ version_id }) => version_id === node.version);
+  const lines = shown === undefined ? 1 : linesOf(wordsOf(shown));
+  return node.kind === "user"
+    ? aroundMessage + Math.min(lines, foldAfter) * lineHeight
+    : aroundAnswer + lines * lineHeight;
+}
+
+function linesOf(text: string): number {
+  let lines = 1;
+  for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) lines += 1;
+  return Math.max(lines, Math.ceil(text.length / lettersInLine));
+}
+
+/** A message of the user is folded that has more lines. */
+const foldAfter = 20;
+const mostLetters = foldAfter * lettersInLine;
+
+/** The beginning of a text that is too long to be shown whole; undefined of one that is not. */
+export function foldedText(text: string): string | undefined {
+  let end = -1;
+  for (let line = 0; line < foldAfter; line += 1) {
+    end = text.indexOf("\n", end + 1);
+    if (end === -1) break;
+  }
+  const byLines = end === -1 ? text.length : end;
+  // A little more than the most is not worth a button.
+  if (byLines === text.length ? text.length <= mostLetters * 1.25 : byLines > text.length - 120)
+    return undefined;
+  return wholeCharacters(text.slice(0, Math.min(byLines, mostLetters)));
+}

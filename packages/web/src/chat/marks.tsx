@@ -1,0 +1,28 @@
+import type { AnswerNode, UserNode } from "@deltawire/tasks/chats";
+import { Icon, type IconName } from "../parts/icon.tsx";
+import { useWords } from "../words/words.ts";
+import { chatWords } from "./words.ts";
+
+/** What was said of a node: whether the model is told it, and whether somebody wants to find it again. */
+export function Marks({
+  node,
+  isBookmarked,
+}: {
+  node: UserNode | AnswerNode;
+  isBookmarked: boolean;
+}) {
+  const words = useWords(chatWords);
+  const mark = (icon: IconName, text: string, hint: string) => (
+    <span className="chat-mark" title={hint}>
+      <Icon name={icon} small />
+      {text}
+    </span>
+  );
+  return (
+    <>
+      {isBookmarked && mark("book", words.bookmarked, words.bookmarked)}
+      {node.hidden && mark("hide", words.hidden, words.hiddenHint)}
+      {node.pinned && !node.hidden && mark("pin", words.pinned, words.pinnedHint)}
+    </>
+  );
+}

@@ -1,0 +1,34 @@
+import type { DraftState } from "../state/page.ts";
+import type { Upload } from "./uploads.ts";
+
+/** Why what is written cannot be sent now. */
+export type Obstacle = "deleted" | "sending" | "uploading" | "failed upload" | "empty";
+
+export interface Writing {
+  readonly draft: Pick<DraftState, "text" | "attachments" | "contexts">;
+  readonly uploads: readonly Pick<Upload, "state">[];
+  readonly isDeleted: boolean;
+  readonly isSending: boolean;
+}
+
+export function obstacleTo({
+  draft,
+  uploads,
+  isDeleted,
+  isSending,
+}: Writing): Obstacle | undefined {
+  if (isDeleted) return "deleted";
+  if (isSending) return "sending";
+  if (uploads.some(({ state }) => state === "sending")) return "uploading";
+  if (uploads.length > 0) return "failed upload";
+  const hasSomething =
+    draft.text.trim() !== "" ||
+    draft.attachments.length > 0 ||
+    draft.contexts.some(({ text }) => text.trim() !== "");
+  return hasSomething ? undefined : "empty";
+}
+
+/** What is left of the words once a part of them was told: somebody may have gone on writing. */
+export function restAfter(words: string, told: string): string {
+  return words.startsWith(told) ? words.slice(told.length).trimStart() : words;
+}

@@ -1,0 +1,90 @@
+import {
+  useEffect,
+  useLayoutEffect,
+  type ClipboardEvent,
+  type KeyboardEvent,
+  type RefObject,
+} from "react";
+import { usePicked } from "../state/cell.ts";
+import { usePage } from "../state/page.ts";
+import { meaningOf, type KeyMeaning } from "./composer-keys.ts";
+import { meaningOfPaste } from "./pasted-text.ts";
+
+interface MessageBoxProps {
+  box: RefObject<HTMLTextAreaElement | null>;
+  label: string;
+  placeholder: string;
+  describedBy: string;
+  text: string;
+  isRunning: boolean;
+  disabled: boolean;
+  readOnly: boolean;
+  onText: (text: string) => void;
+  onKey: (meaning: Exclude<KeyMeaning, "type">) => void;
+  onFiles: (files: readonly File[]) => void;
+  onLongPaste: (text: string) => void;
+}
+
+/** The words: it grows with them, up to a third of the window. */
+export function MessageBox(props: MessageBoxProps) {
+  const { box, label, placeholder, describedBy, text, isRunning, disabled, readOnly } = props;
+  const { onText, onKey, onFiles, onLongPaste } = props;
+  const sendKey = usePicked(usePage().preferences, (preferences) => preferences.sendKey);
+  useLayoutEffect(() => {
+    if (box.current !== null) fitHeight(box.current, text);
+  }, [box, text]);
+  useEffect(() => focusIfNobodyHasIt(box.current), [box]);
+  const onKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {
+    const meaning = meaningOf(pressOf(event), { sendKey, isRunning, isEmpty: text === "" });
+    if (meaning === "type") return;
+    event.preventDefault();
+    onKey(meaning);
+  };
+  const onPaste = (event: ClipboardEvent<HTMLTextAreaElement>) => {
+    const { types, files } = event.clipboardData;
+    const pasted = event.clipboardData.getData("text/plain");
+    const meaning = meaningOfPaste({ types, files: files.length, text: pasted });
+    if (meaning === "long text") onLongPaste(pasted);
+    if (meaning !== "files") return;
+    event.preventDefault();
+    onFiles([...files]);
+  };
+  return (
+    <textarea
+      ref={box}
+      className="chat-composer-box"
+      rows={1}
+      dir="auto"
+      aria-label={label}
+      aria-describedby={describedBy}
+      placeholder={placeholder}
+      value={text}
+      disabled={disabled}
+      readOnly={readOnly}
+      enterKeyHint={sendKey === "enter" ? "send" : "enter"}
+      onChange={(event) => onText(event.currentTarget.value)}
+      onKeyDown={onKeyDown}
+      onPaste={onPaste}
+    />
+  );
+}
+
+function pressOf(event: KeyboardEvent) {
+  const { key, keyCode, shiftKey, altKey, ctrlKey, metaKey } = event;
+  const { isComposing } = event.nativeEvent;
+  return { key, keyCode, isComposing, shiftKey, altKey, ctrlKey, metaKey };
+}
+
+/** By the browser itself where it can: `field-sizing` is in the style. */
+function fitHeight(box: HTMLTextAreaElement, text: string): void {
+  if (CSS.supports("field-sizing", "content")) return;
+  box.style.height = "auto";
+  if (text !== "") box.style.height = `${box.scrollHeight}px`;
+}
+
+/** Whoever opens a chat to write can write; on a phone that would bring up its keyboard. */
+function focusIfNobodyHasIt(box: HTMLTextAreaElement | null): void {
+  const { activeElement } = document;
+  const isFree = activeElement === null || activeElement === document.body;
+  if (isFree && window.matchMedia("(pointer: fine)").matches) box?.focus({ preventScroll: true });
+}

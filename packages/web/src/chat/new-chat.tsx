@@ -1,0 +1,92 @@
+import { useState } from "react";
+import { Button } from "../parts/button.tsx";
+import { Icon, type IconName } from "../parts/icon.tsx";
+import { Empty } from "../parts/signs.tsx";
+import { useCell } from "../state/cell.ts";
+import { usePage } from "../state/page.ts";
+import { hashOf } from "../state/route.ts";
+import { useWords } from "../words/words.ts";
+import { Composer } from "./composer.tsx";
+import { composerWords } from "./composer-words.ts";
+import { startChat } from "./start-chat.ts";
+import { suggestionsFor, type Suggestion } from "./suggestions.ts";
+
+/** Where a chat begins. */
+export function NewChat() {
+  const page = usePage();
+  const words = useWords(composerWords);
+  const choices = useCell(page.choices);
+  const isEmpty = choices !== undefined && choices.models.length + choices.agents.length === 0;
+  return (
+    <div className="chat-start">
+      <div className="chat-start-column">
+        <h1>{words.greeting}</h1>
+        <p className="chat-start-about">{words.greetingText}</p>
+        {isEmpty ? (
+          <Empty title={words.noModelsTitle} text={words.noModelsText}>
+            <Button kind="primary" icon="plug" onClick={() => page.router.go({ is: "upstreams" })}>
+              {words.goUpstreams}
+            </Button>
+          </Empty>
+        ) : (
+          <>
+            <Composer chat={undefined} parent={null} running={undefined} />
+            {choices !== undefined && <Suggestions suggestions={suggestionsFor(choices)} />}
+          </>
+        )}
+      </div>
+    </div>
+  );
+}
+
+function Suggestions({ suggestions }: { suggestions: readonly Suggestion[] }) {
+  const page = usePage();
+  const words = useWords(composerWords);
+  const [started, setStarted] = useState<string | undefined>(undefined);
+  const start = async ({ name, settings }: Suggestion) => {
+    setStarted(name);
+    const text = words[`${name}Text`];
+    await startChat(page, settings, { text, attachments: [], contexts: [] });
+    setStarted(undefined);
+  };
+  return (
+    <section aria-label={words.suggestions}>
+      <ul className="chat-suggestions">
+        {suggestions.map((suggestion) => (
+          <li key={suggestion.name}>
+            <button
+              type="button"
+              className="chat-suggestion"
+              disabled={started !== undefined}
+              aria-busy={started === suggestion.name || undefined}
+              onClick={() => void start(suggestion)}
+            >
+              <Card
+                icon={suggestion.icon}
+                title={words[`${suggestion.name}Title`]}
+                text={words[`${suggestion.name}Text`]}
+              />
+            </button>
+          </li>
+        ))}
+        <li>
+          <a className="chat-suggestion" href={hashOf({ is: "upstreams" })}>
+            <Card icon="plug" title={words.codexTitle} text={words.codexText} />
+          </a>
+        </li>
+      </ul>
+    </section>
+  );
+}
+
+function Card({ icon, title, text }: { icon: IconName; title: string; text: string }) {
+  return (
+    <>
+      <Icon name={icon} />
+      <span className="chat-suggestion-text">
+        <span>{title}</span>
+        <small dir="auto">{text}</small>
+      </span>
+    </>
+  );
+}

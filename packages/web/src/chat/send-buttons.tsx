@@ -1,0 +1,76 @@
+import { Button, IconButton } from "../parts/button.tsx";
+import { usePicked } from "../state/cell.ts";
+import { usePage } from "../state/page.ts";
+import { useWords } from "../words/words.ts";
+import { tellingKeys } from "./composer-keys.ts";
+import { composerWords } from "./composer-words.ts";
+import { Keys } from "../parts/keys.tsx";
+
+interface SendButtonsProps {
+  isRunning: boolean;
+  isSending: boolean;
+  isStopping: boolean;
+  canSend: boolean;
+  hasWords: boolean;
+  onSend: () => void;
+  onStop: () => void;
+  onTell: (delivery: "steer" | "queue") => void;
+}
+
+/** One place: it sends, and while an answer runs it stops, with two ways to say something to it before that. */
+export function SendButtons(props: SendButtonsProps) {
+  const { isRunning, isSending, isStopping, canSend, hasWords, onSend, onStop, onTell } = props;
+  const words = useWords(composerWords);
+  const sendKey = usePicked(usePage().preferences, (preferences) => preferences.sendKey);
+  const keys = tellingKeys(sendKey);
+  if (!isRunning)
+    return (
+      <div className="chat-composer-send">
+        <IconButton
+          icon="send"
+          label={words.send}
+          className="chat-composer-main"
+          disabled={!canSend}
+          aria-busy={isSending || undefined}
+          onClick={onSend}
+        />
+      </div>
+    );
+  return (
+    <div className="chat-composer-send">
+      {hasWords && (
+        <>
+          <Button
+            small
+            icon="queue"
+            title={words.queueHint}
+            disabled={isSending}
+            onClick={() => onTell("queue")}
+          >
+            {words.queue}
+            <Keys keys={keys.queue} />
+          </Button>
+          <Button
+            small
+            kind="primary"
+            icon="send"
+            title={words.steerHint}
+            disabled={isSending}
+            onClick={() => onTell("steer")}
+          >
+            {words.steer}
+            <Keys keys={keys.steer} />
+          </Button>
+        </>
+      )}
+      <IconButton
+        icon="stop"
+        label={words.stopAnswer}
+        className="chat-composer-main chat-composer-stop"
+        disabled={isStopping}
+        aria-busy={isStopping || undefined}
+        onClick={onStop}
+      />
+    </div>
+  );
+}

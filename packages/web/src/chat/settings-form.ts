@@ -1,0 +1,200 @@
+import { canonicalJson } from "@deltawire/tasks";
+import {
+  checkSettings,
+  type ChatSettings,
+  type PersonEdit,
+  type PrivacyField,
+  type PrivacyKind,
+} from "@deltawire/tasks/chats";
+import { joinOptions, splitOptions, type OptionTexts } from "./settings-options.ts";
+import type { Who } from "./who-answers.ts";
+
+export type SettingsPatch = Extract<PersonEdit, { type: "settings" }>["patch"];
+
+export const limitNames = ["rounds", "tokens", "cost", "seconds", "depth"] as const;
+type LimitName = (typeof limitNames)[number];
+
+/** What stands in the dialog. An empty text, and undefined, is what the gateway has configured. */
+export interface SettingsForm extends OptionTexts {
+  readonly who: Who;
+  readonly instructions: string | undefined;
+  readonly toolGroups: readonly string[] | undefined;
+  readonly skills: readonly string[] | undefined;
+  readonly limits: Readonly<Record<LimitName, string>>;
+  readonly turns: string;
+  readonly exactTime: boolean | undefined;
+  readonly timeZone: string;
+  readonly titleModel: string;
+  readonly privacy: PrivacyForm | undefined;
+}
+
+export interface PrivacyForm {
+  readonly enabled: boolean;
+  readonly fields: readonly PrivacyRow[];
+}
+export interface PrivacyRow {
+  readonly kind: PrivacyKind;
+  readonly value: string;
+  readonly pattern: string;
+  readonly label: string;
+}
+
+/** What is wrong, by the field that it is shown at: the path of a setting, `who` for agent and model. */
+export type FieldProblems = Readonly<Record<string, FieldProblem>>;
+export type FieldProblem =
+  | { readonly is: "no number" | "no json" | "no object" | "said twice" }
+  | { readonly is: "told"; readonly text: string };
+
+export function formOf(settings: ChatSettings): SettingsForm {
+  const { agent, model, instructions, tool_groups, skills, limits = {}, privacy } = settings;
+  const number = (value: number | undefined) => (value === undefined ? "" : String(value));
+  return {
+    ...splitOptions(settings.options),
+    who: agent !== undefined ? { agent } : model !== undefined ? { model } : {},
+    instructions,
+    toolGroups: tool_groups,
+    skills,
+    limits: {
+      rounds: number(limits.rounds),
+      tokens: number(limits.tokens),
+      cost: number(limits.cost),
+      seconds: number(limits.seconds),
+      depth: number(limits.depth),
+    },
+    turns: number(settings.turns),
+    exactTime: settings.exact_time,
+    timeZone: settings.time_zone ?? "",
+    titleModel: settings.title_model ?? "",
+    privacy: privacy && privacyForm(privacy),
+  };
+}
+
+export function privacyForm({
+  enabled,
+  fields,
+}: {
+  readonly enabled: boolean;
+  readonly fields: readonly PrivacyField[];
+}): PrivacyForm {
+  return {
+    enabled,
+    fields: fields.map(({ kind, value = "", pattern = "", label = "" }) => ({
+      kind,
+      value,
+      pattern,
+      label,
+    })),
+  };
+}
+
+/** The settings that a form says, with all that is wrong with them as far as the page can know. */
+export function readForm(form: SettingsForm): { settings: ChatSettings; problems: FieldProblems } {
+  const problems: Record<string, FieldProblem> = {};
+  const number = (text: string, field: string): number | undefined => {
+    if (text.trim() === "") return undefined;
+    const value = Number(text);
+    if (Number.isFinite(value)) return value;
+    problems[field] = { is: "no number" };
+    return undefined;
+  };
+  const limits = onlySaid(
+    Object.fromEntries(
+      limitNames.map((name) => [name, number(form.limits[name], `limits.${name}`)]),
+    ),
+  );
+  const settings = onlySaid({
+    ...form.who,
+    instructions: form.instructions,
+    tool_groups: form.toolGroups,
+    skills: form.skills,
+    options: joinOptions(form, number, (field, is) => (problems[field] = { is })),
+    limits: Object.keys(limits).length === 0 ? undefined : limits,
+    turns: number(form.turns, "turns"),
+    privacy: form.privacy && {
+      enabled: form.privacy.enabled,
+      fields: form.privacy.fields.map(privacyField),
+    },
+    time_zone: form.timeZone.trim() === "" ? undefined : form.timeZone.trim(),
+    exact_time: form.exactTime,
+    title_model: form.titleModel === "" ? undefined : form.titleModel,
+  }) as ChatSettings;
+  for (const fault of checkSettings(settings)) {
+    const { field, text } = placedAt(fault);
+    problems[field] ??= { is: "told", text };
+  }
+  return { settings, problems };
+}
+
+/** Only what a kind can use: another kind may have been chosen after something was written. */
+function privacyField({ kind, value, pattern, label }: PrivacyRow): PrivacyField {
+  const hasPattern = kind === "pattern";
+  return {
+    kind,
+    ...(hasPattern || value.trim() === "" ? {} : { value: value.trim() }),
+    ...(hasPattern && pattern !== "" ? { pattern } : {}),
+    ...(label.trim() === "" ? {} : { label: label.trim() }),
+  };
+}
+
+/** What has to be sent to make the one of the other: only what is different. */
+export function patchBetween(before: ChatSettings, after: ChatSettings): SettingsPatch {
+  const names = Object.keys({ ...before, ...after }) as (keyof ChatSettings)[];
+  const changed = names.filter(
+    (name) => canonicalJson(before[name] ?? null) !== canonicalJson(after[name] ?? null),
+  );
+  return Object.fromEntries(changed.map((name) => [name, after[name] ?? null]));
+}
+
+export function isSameForm(one: SettingsForm, other: SettingsForm): boolean {
+  return one === other || canonicalJson(onlySaid(one)) === canonicalJson(onlySaid(other));
+}
+
+/** `settings.limits.rounds: must be …`, as the gateway and we say it: the field, and what is wrong there. */
+export function placedAt(fault: string, path?: string): { field: string; text: string } {
+  const [, written, text] = /^([\w.[\]]+): ([^]*)$/.exec(fault) ?? [];
+  return { field: fieldAt(path ?? written ?? ""), text: text ?? fault };
+}
+
+/** The field that shows what a path names: the nearest around it that there is; "" where there is none. */
+export function fieldAt(path: string): string {
+  const own = path.replace(/^(?:edits\[\d+\]\.patch|settings|patch)\./, "");
+  if (own === "agent" || own === "model") return "who";
+  for (let place = own; place !== ""; place = place.replace(/(?:^|\.)[^.]*$/, ""))
+    if (isField(place)) return place;
+  const [, list] = /^(tool_groups|skills)\[/.exec(own) ?? [];
+  return list ?? "";
+}
+
+function isField(place: string): boolean {
+  return place in sections || /^privacy\.fields\[\d+\]$/.test(place);
+}
+
+export type SectionName = "answer" | "tools" | "conversation" | "privacy";
+
+const sections: Readonly<Record<string, SectionName>> = {
+  who: "answer",
+  instructions: "answer",
+  "options.reasoning.effort": "answer",
+  "options.temperature": "answer",
+  "options.max_output_tokens": "answer",
+  options: "answer",
+  tool_groups: "tools",
+  skills: "tools",
+  ...Object.fromEntries(limitNames.map((name) => [`limits.${name}`, "tools" as const])),
+  turns: "conversation",
+  exact_time: "conversation",
+  time_zone: "conversation",
+  title_model: "conversation",
+  privacy: "privacy",
+};
+
+/** Where a field stands; undefined for a fault of no field. */
+export function sectionOf(field: string): SectionName | undefined {
+  return field.startsWith("privacy.") ? "privacy" : sections[field];
+}
+
+function onlySaid<Values extends object>(values: Values): Values {
+  return Object.fromEntries(
+    Object.entries(values).filter(([, value]) => value !== undefined),
+  ) as Values;
+}

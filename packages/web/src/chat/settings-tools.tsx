@@ -1,0 +1,97 @@
+import { Input, Switch } from "../parts/field.tsx";
+import { useWords } from "../words/words.ts";
+import { SettingField, SettingGroup, type SectionProps } from "./setting-field.tsx";
+import { limitNames } from "./settings-form.ts";
+import { settingsWords } from "./settings-words.ts";
+
+/** What the model may call, and how far it may go. */
+export function ToolSettings({ form, choices, defaults, errorAt, change }: SectionProps) {
+  const words = useWords(settingsWords);
+  const groups = form.toolGroups ?? defaults?.tool_groups ?? [];
+  const skills = form.skills ?? defaults?.skills ?? [];
+  const offeredGroups = withGone(choices?.tool_groups ?? [], groups);
+  const known = choices?.skills ?? [];
+  const offeredSkills = withGone(
+    known.map(({ name }) => name),
+    skills,
+  );
+  const aboutSkill = (name: string) => {
+    const skill = known.find((each) => each.name === name);
+    return skill?.always === true ? words.skillAlways : (skill?.when ?? skill?.description ?? "");
+  };
+  return (
+    <>
+      <SettingGroup
+        label={words.toolGroups}
+        hint={offeredGroups.length === 0 ? words.noToolGroups : words.toolGroupsHint}
+        error={errorAt("tool_groups")}
+        isSaid={form.toolGroups !== undefined}
+        onReset={() => change("tool_groups", { toolGroups: undefined })}
+      >
+        <div className="chat-settings-switches">
+          {offeredGroups.map((group) => (
+            <Switch
+              key={group}
+              label={group}
+              checked={groups.includes(group)}
+              onChange={(on) => change("tool_groups", { toolGroups: toggled(groups, group, on) })}
+            />
+          ))}
+        </div>
+      </SettingGroup>
+      <SettingGroup
+        label={words.skills}
+        hint={offeredSkills.length === 0 ? words.noSkills : undefined}
+        error={errorAt("skills")}
+        isSaid={form.skills !== undefined}
+        onReset={() => change("skills", { skills: undefined })}
+      >
+        {offeredSkills.map((skill) => (
+          <div key={skill} className="chat-settings-skill">
+            <Switch
+              label={skill}
+              checked={skills.includes(skill)}
+              onChange={(on) => change("skills", { skills: toggled(skills, skill, on) })}
+            />
+            <small dir="auto">{aboutSkill(skill)}</small>
+          </div>
+        ))}
+      </SettingGroup>
+      <SettingGroup label={words.limits} hint={words.limitsHint}>
+        <div className="chat-settings-row">
+          {limitNames.map((name) => {
+            const usual = defaults?.limits[name];
+            const set = (value: string) =>
+              change(`limits.${name}`, { limits: { ...form.limits, [name]: value } });
+            return (
+              <SettingField
+                key={name}
+                label={words[name]}
+                error={errorAt(`limits.${name}`)}
+                isSaid={form.limits[name] !== ""}
+                onReset={() => set("")}
+              >
+                <Input
+                  inputMode={name === "cost" ? "decimal" : "numeric"}
+                  placeholder={usual === undefined ? words.notSet : words.usual(String(usual))}
+                  value={form.limits[name]}
+                  onChange={(event) => set(event.currentTarget.value)}
+                />
+              </SettingField>
+            );
+          })}
+        </div>
+      </SettingGroup>
+    </>
+  );
+}
+
+/** What the chat names and the gateway no longer has can still be taken out. */
+function withGone(offered: readonly string[], on: readonly string[]): string[] {
+  return [...new Set([...offered, ...on])];
+}
+
+function toggled(names: readonly string[], name: string, on: boolean): string[] {
+  const others = names.filter((each) => each !== name);
+  return on ? [...others, name] : others;
+}

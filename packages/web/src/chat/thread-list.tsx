@@ -1,0 +1,143 @@
+import { useLayoutEffect, useRef, useState } from "react";
+import { chosenVersion, type Chat, type ChatNode } from "@deltawire/tasks/chats";
+import { Button } from "../parts/button.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { useCell } from "../state/cell.ts";
+import { usePage } from "../state/page.ts";
+import { useWords } from "../words/words.ts";
+import { createFollower, type Follower } from "./follow-scroller.ts";
+import { Group } from "./group.tsx";
+import { groupsOf, groupWith, placedOn } from "./groups.ts";
+import { createNearWatcher } from "./near-watcher.ts";
+import { elementId, type Thread } from "./thread.ts";
+import { chatWords } from "./words.ts";
+
+interface ThreadListProps {
+  thread: Thread;
+  chat: Chat;
+  path: readonly ChatNode[];
+  isBranching: boolean;
+  /** The message that somebody wants to see: then it does not open at the end. */
+  comesFor: string | undefined;
+}
+
+/** How many groups at the end are drawn before anything is measured. */
+const groupsAtEnd = 3;
+
+/** All that stands on the path, in groups that are drawn when they are near. */
+export function ThreadList({ thread, chat, path, isBranching, comesFor }: ThreadListProps) {
+  const words = useWords(chatWords);
+  const [opensElsewhere] = useState(comesFor !== undefined);
+  const [follower] = useState(createFollower);
+  const [watcher] = useState(createNearWatcher);
+  const scroller = useRef<HTMLDivElement>(null);
+  const content = useRef<HTMLDivElement>(null);
+  const shown = useCell(thread.shown);
+  const groups = groupsOf(placedOn(chat, path));
+  const wanted = shown === undefined ? -1 : groupWith(path, shown.nodeId);
+
+  useFollowing(follower, thread, path, opensElsewhere);
+  useLayoutEffect(() => {
+    if (scroller.current === null || content.current === null) return undefined;
+    thread.setToEnd(() => follower.begin("end"));
+    return follower.attach(scroller.current, content.current);
+  }, [follower, thread]);
+  useLayoutEffect(() => {
+    if (isBranching) follower.begin("end");
+  }, [follower, isBranching]);
+  useLayoutEffect(() => {
+    if (shown === undefined) return;
+    const element = document.getElementById(elementId(shown.nodeId));
+    if (element === null) return;
+    follower.hold(element);
+    if (shown.by === "focus") element.focus({ preventScroll: true });
+  }, [shown, follower]);
+
+  return (
+    <div className="chat-middle">
+      <div
+        ref={scroller}
+        className="chat-scroller"
+        role="log"
+        aria-live="off"
+        aria-label={words.conversation}
+        // Keys scroll it.
+        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+        tabIndex={0}
+      >
+        <div ref={content} className="chat-content">
+          {groups.map((group, at) => (
+            <Group
+              // Where a node is inserted those behind it move on: only their place stays.
+              key={at}
+              group={group}
+              watcher={watcher}
+              startsNear={!opensElsewhere && at >= groups.length - groupsAtEnd}
+              isWanted={Math.abs(at - wanted) <= 1 && wanted !== -1}
+              marked={shown?.by === "mark" ? shown.nodeId : undefined}
+              bookmarks={chat.bookmarks}
+            />
+          ))}
+          {isBranching && (
+            <p className="chat-branching">
+              <Icon name="branch" />
+              <span>{words.branchingText}</span>
+              <Button small onClick={() => thread.branching.set(undefined)}>
+                {words.cancel}
+              </Button>
+            </p>
+          )}
+        </div>
+      </div>
+      <JumpToEnd follower={follower} />
+    </div>
+  );
+}
+
+function useFollowing(
+  follower: Follower,
+  thread: Thread,
+  path: readonly ChatNode[],
+  opensElsewhere: boolean,
+): void {
+  const { preferences } = usePage();
+  const last = path.at(-1);
+  const answer = last?.kind === "answer" ? chosenVersion(last) : undefined;
+  const running = answer?.status === "running" ? answer.version_id : undefined;
+  const lastId = last?.node_id;
+  const isFirst = useRef(true);
+  useLayoutEffect(() => {
+    follower.setWritten(() =>
+      running === undefined || lastId === undefined
+        ? null
+        : document.getElementById(elementId(lastId)),
+    );
+  }, [follower, running, lastId]);
+  useLayoutEffect(() => {
+    const opened = isFirst.current;
+    isFirst.current = false;
+    if (opened && opensElsewhere) return follower.letGo();
+    // What somebody asks in another window is not what is read in this one.
+    if (running !== undefined && (opened || thread.isAsking()))
+      follower.begin(preferences.get().follow);
+    return undefined;
+  }, [follower, thread, running, opensElsewhere, preferences]);
+}
+
+function JumpToEnd({ follower }: { follower: Follower }) {
+  const words = useWords(chatWords);
+  const { atEnd, news } = useCell(follower.end);
+  if (atEnd) return null;
+  return (
+    <Button
+      className="chat-to-end"
+      icon="down"
+      small
+      onClick={() => follower.begin("end")}
+      data-news={news || undefined}
+    >
+      {words.jumpToEnd}
+      {news && <span className="chat-news">{words.newText}</span>}
+    </Button>
+  );
+}

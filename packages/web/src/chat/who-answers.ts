@@ -1,0 +1,91 @@
+import type { ChatChoices, ChatSettings, ModelChoice, ModelType } from "@deltawire/tasks/chats";
+
+/** One of the two, or neither: then as the gateway is configured. */
+export type Who = Pick<ChatSettings, "agent" | "model">;
+
+export interface Answerer {
+  readonly is: "agent" | "model";
+  readonly name: string;
+  /** What is known of the model behind it; undefined of one that the gateway does not list. */
+  readonly model: ModelChoice | undefined;
+}
+
+/** Who would answer in a chat with these settings; undefined where nothing is configured. */
+export function answererIn(
+  settings: Who,
+  { defaults, agents, models }: ChatChoices,
+): Answerer | undefined {
+  const who = isSaid(settings) ? settings : defaults;
+  const name = who.agent ?? who.model;
+  if (name === undefined) return undefined;
+  const agent = agents.find((each) => each.name === name);
+  const modelName = agent?.model ?? name;
+  return {
+    is: agent === undefined && who.agent === undefined ? "model" : "agent",
+    name,
+    model: models.find((each) => each.name === modelName),
+  };
+}
+
+export function isSaid({ agent, model }: Who): boolean {
+  return agent !== undefined || model !== undefined;
+}
+
+export type ChoiceGroup = "default" | "agents" | "chat" | "pictures" | "sound";
+
+/** An entry of the picker. */
+export interface Choice {
+  readonly id: string;
+  readonly group: ChoiceGroup;
+  readonly who: Who;
+  readonly name: string;
+  readonly description: string;
+  readonly model: ModelChoice | undefined;
+}
+
+/** All that can answer, in the order in which it is offered. */
+export function choicesToPick(choices: ChatChoices): Choice[] {
+  const { agents, models } = choices;
+  const usual = answererIn({}, choices);
+  const all: Choice[] = [
+    ...(usual === undefined ? [] : [{ ...entryOf("default", usual.name, {}), model: usual.model }]),
+    ...agents.map(({ name, description, model }) => ({
+      ...entryOf("agents", name, { agent: name }, description),
+      model: models.find((each) => each.name === model),
+    })),
+    ...models.map((model) => ({
+      ...entryOf(groupOf[model.type], model.name, { model: model.name }),
+      model,
+    })),
+  ];
+  return groups.flatMap((group) => all.filter((each) => each.group === group));
+}
+
+const groups: readonly ChoiceGroup[] = ["default", "agents", "chat", "pictures", "sound"];
+
+const groupOf: Readonly<Record<ModelType, ChoiceGroup>> = {
+  chat: "chat",
+  "image-gen": "pictures",
+  "image-edit": "pictures",
+  "audio-stt": "sound",
+  "audio-tts": "sound",
+};
+
+function entryOf(group: ChoiceGroup, name: string, who: Who, description = "") {
+  return { id: `${group} ${name}`, group, who, name, description };
+}
+
+/** Those that have every word of the query in their names or descriptions. */
+export function choicesFound(choices: readonly Choice[], query: string): readonly Choice[] {
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  if (words.length === 0) return choices;
+  return choices.filter(({ group, name, description }) => {
+    const text = `${name} ${description}`.toLowerCase();
+    return group !== "default" && words.every((word) => text.includes(word));
+  });
+}
+
+/** As the patch of a chat's settings says it: who is not named is taken out. */
+export function patchFor({ agent, model }: Who) {
+  return { agent: agent ?? null, model: model ?? null };
+}

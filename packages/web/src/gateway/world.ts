@@ -1,0 +1,143 @@
+import type { Schedule } from "@deltawire/tasks";
+import { createRouter, type Router } from "../state/route.ts";
+import { framePace, type Frames } from "./frame-pace.ts";
+
+/** What the page needs of the browser, so that all else runs without one. */
+export interface World {
+  /** Where the gateway is, without a slash at the end; "" for a page of its own. */
+  readonly base: string;
+  readonly fetch: (url: string, request?: RequestInit) => Promise<Response>;
+  /** 0 ms is the next frame that is drawn, or one soon after it; soon as well while nothing is. */
+  readonly schedule: Schedule;
+  readonly random: () => number;
+  /** In ms since 1970. */
+  readonly now: () => number;
+  readonly newId: () => string;
+  readonly storage: KeptStorage;
+  readonly router: Router;
+  /** As the browser prefers them. */
+  readonly languages: readonly string[];
+  readonly isVisible: () => boolean;
+  readonly isOnline: () => boolean;
+  /** Told when one of the two above may have changed, and when the page was taken out of the browser's cache. */
+  readonly onChange: (listener: () => void) => () => void;
+  /** It may be the last moment of the page. */
+  readonly onLeave: (listener: () => void) => () => void;
+}
+
+export type KeptStorage = Pick<Storage, "getItem" | "setItem" | "removeItem" | "key" | "length">;
+
+/** More does not fit into a browser's timer, which would run at once. */
+const longestWaitMs = 2 ** 31 - 1;
+
+export function browserWorld(window: Window & typeof globalThis): World {
+  const { document, navigator } = window;
+  const inFrame = framePace(framesOf(window));
+  return {
+    base: "",
+    fetch: (url, request) => window.fetch(url, request),
+    schedule(ms, run) {
+      // A page that is not drawn has no frames.
+      if (ms === 0 && document.visibilityState === "visible") return inFrame(run);
+      const timer = window.setTimeout(run, Math.min(ms, longestWaitMs));
+      return () => window.clearTimeout(timer);
+    },
+    random: Math.random,
+    now: Date.now,
+    newId: () => newId(window.crypto),
+    storage: storageOf(window),
+    router: createRouter(window),
+    languages: navigator.languages,
+    isVisible: () => document.visibilityState === "visible",
+    isOnline: () => navigator.onLine,
+    onChange(listener) {
+      const leave = [
+        listen(window, "online", listener),
+        listen(window, "offline", listener),
+        listen(window, "pageshow", listener),
+        listen(document, "visibilitychange", listener),
+      ];
+      return () => leave.forEach((each) => each());
+    },
+    onLeave(listener) {
+      const hidden = () => {
+        if (document.visibilityState === "hidden") listener();
+      };
+      const leave = [
+        listen(window, "pagehide", listener),
+        // On phones the last that a page hears of.
+        listen(document, "visibilitychange", hidden),
+      ];
+      return () => leave.forEach((each) => each());
+    },
+  };
+}
+
+/** Frames stop when a tab is hidden before the next one: then a timer does it. */
+const longestFrameMs = 250;
+
+function framesOf(window: Window & typeof globalThis): Frames {
+  // A message comes when the frame in which it was sent has been drawn.
+  const { port1, port2 } = new window.MessageChannel();
+  let waiting: (() => void)[] = [];
+  port1.addEventListener("message", () => {
+    const all = waiting;
+    waiting = [];
+    for (const run of all) run();
+  });
+  port1.start();
+  return {
+    now: () => window.performance.now(),
+    request(run) {
+      const cancel = () => {
+        window.cancelAnimationFrame(frame);
+        window.clearTimeout(timer);
+      };
+      const once = () => {
+        cancel();
+        run();
+      };
+      const frame = window.requestAnimationFrame(once);
+      const timer = window.setTimeout(once, longestFrameMs);
+      return cancel;
+    },
+    drawn(run) {
+      waiting.push(run);
+      port2.postMessage(undefined);
+    },
+  };
+}
+
+function listen(target: EventTarget, name: string, listener: () => void): () => void {
+  target.addEventListener(name, listener);
+  return () => target.removeEventListener(name, listener);
+}
+
+/** `randomUUID` is there only on pages of this machine and of https. */
+function newId(crypto: Crypto): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+function storageOf(window: Window): KeptStorage {
+  try {
+    return window.localStorage;
+  } catch {
+    // A browser may refuse even to be asked.
+    return memoryStorage();
+  }
+}
+
+/** Until the page is closed. */
+export function memoryStorage(): KeptStorage {
+  const kept = new Map<string, string>();
+  return {
+    getItem: (name) => kept.get(name) ?? null,
+    setItem: (name, value) => void kept.set(name, value),
+    removeItem: (name) => void kept.delete(name),
+    key: (index) => [...kept.keys()][index] ?? null,
+    get length() {
+      return kept.size;
+    },
+  };
+}

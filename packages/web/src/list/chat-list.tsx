@@ -1,0 +1,226 @@
+import { useEffect, useRef, useState, type DragEvent } from "react";
+import { Button, IconButton } from "../parts/button.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { Menu, type MenuItem } from "../parts/menu.tsx";
+import { useCell } from "../state/cell.ts";
+import { usePage } from "../state/page.ts";
+import { useWords } from "../words/words.ts";
+import { AllChats, TaggedChats } from "./chats-shown.tsx";
+import { DeletedChats } from "./deleted-chats.tsx";
+import { FoundChats } from "./found-chats.tsx";
+import { ImportNotice } from "./import-notice.tsx";
+import { useImport } from "./import-file.ts";
+import { searchBoxId } from "./list-commands.ts";
+import { createSearch, type Search } from "./search.ts";
+import { focusFirstRow } from "./row-focus.ts";
+import { useTags } from "./use-tags.ts";
+import { listWords } from "./words.ts";
+import "./list.css";
+
+interface ChatListProps {
+  /** Something was chosen that is shown elsewhere: a list that lies over it can go. */
+  onChosen?: (() => void) | undefined;
+}
+
+/** All chats, and what can be done with them from outside. */
+export function ChatList({ onChosen }: ChatListProps) {
+  const page = usePage();
+  const words = useWords(listWords);
+  const [shown, setShown] = useState<"chats" | "deleted">("chats");
+  const [tag, setTag] = useState<string>();
+  const [query, setQuery] = useState("");
+  const [isOver, setOver] = useState(false);
+  const [search] = useState(() => searchWith(page.client));
+  const file = useRef<HTMLInputElement>(null);
+  const importing = useImport(onChosen);
+  const tags = useTags();
+  useEffect(() => () => search.close(), [search]);
+
+  const look = (text: string, of: string | undefined) => {
+    setShown("chats");
+    setQuery(text);
+    setTag(of);
+    search.look(text, of);
+  };
+  const startNew = () => {
+    page.router.go({ is: "new" });
+    onChosen?.();
+  };
+  const drag = (event: DragEvent, over: boolean) => {
+    if (!event.dataTransfer.types.includes("Files")) return;
+    event.preventDefault();
+    setOver(over);
+  };
+
+  return (
+    <div
+      className="list"
+      data-over={isOver || undefined}
+      onDragEnter={(event) => drag(event, true)}
+      onDragOver={(event) => drag(event, true)}
+      onDragLeave={(event) => {
+        if (!event.currentTarget.contains(event.relatedTarget as Node | null)) setOver(false);
+      }}
+      onDrop={(event) => {
+        drag(event, false);
+        void importing.take([...event.dataTransfer.files]);
+      }}
+    >
+      <div className="list-head">
+        <div className="list-actions">
+          <Button kind="primary" icon="add" className="list-new" onClick={startNew}>
+            {words.newChat}
+          </Button>
+          <Menu
+            label={words.more}
+            items={[
+              {
+                label: words.importChats,
+                icon: "upload",
+                run: () => file.current?.click(),
+              },
+              { label: words.deleted, icon: "trash", run: () => setShown("deleted") },
+            ]}
+          />
+        </div>
+        <div className="list-search">
+          <SearchBox query={query} onQuery={(text) => look(text, tag)} />
+          {(tags.all.length > 0 || tag !== undefined) && (
+            <span onPointerEnter={tags.read} onFocus={tags.read}>
+              <Menu
+                label={words.filter}
+                icon="tag"
+                className={tag === undefined ? undefined : "list-filter-on"}
+                items={filterItems(tags.all, tag, words.allChats, (next) => look(query, next))}
+              />
+            </span>
+          )}
+        </div>
+        {shown === "chats" && tag !== undefined && (
+          <span className="tag list-filter">
+            <Icon name="tag" small />
+            <span dir="auto">{tag}</span>
+            <IconButton
+              icon="close"
+              small
+              label={words.stopFilter(tag)}
+              onClick={() => look(query, undefined)}
+            />
+          </span>
+        )}
+      </div>
+      <ImportNotice importing={importing} />
+      {shown === "deleted" ? (
+        <DeletedChats onChosen={onChosen} onBack={() => setShown("chats")} />
+      ) : (
+        <Shown search={search} tag={tag} onChosen={onChosen} onTagged={tags.read} tags={tags.all} />
+      )}
+      <input
+        ref={file}
+        type="file"
+        accept=".json,application/json"
+        hidden
+        onChange={(event) => {
+          void importing.take([...(event.currentTarget.files ?? [])]);
+          event.currentTarget.value = "";
+        }}
+      />
+      {isOver && (
+        <div className="list-drop" aria-hidden="true">
+          <Icon name="upload" />
+          {words.dropHere}
+        </div>
+      )}
+    </div>
+  );
+}
+
+interface ShownProps {
+  search: Search;
+  tag: string | undefined;
+  tags: readonly string[];
+  onTagged: () => void;
+  onChosen: (() => void) | undefined;
+}
+
+function Shown({ search, tag, ...rest }: ShownProps) {
+  const state = useCell(search.state);
+  if (state.is !== "idle")
+    return <FoundChats state={state} tag={tag} again={search.again} onChosen={rest.onChosen} />;
+  return tag === undefined ? <AllChats {...rest} /> : <TaggedChats key={tag} tag={tag} {...rest} />;
+}
+
+interface SearchBoxProps {
+  query: string;
+  onQuery: (query: string) => void;
+}
+
+function SearchBox({ query, onQuery }: SearchBoxProps) {
+  const words = useWords(listWords);
+  return (
+    <div className="list-search-box" role="search">
+      <Icon name="search" />
+      <input
+        id={searchBoxId}
+        className="input"
+        type="text"
+        inputMode="search"
+        enterKeyHint="search"
+        autoComplete="off"
+        spellCheck={false}
+        dir="auto"
+        maxLength={200}
+        aria-label={words.search}
+        placeholder={words.searchHint}
+        value={query}
+        onChange={(event) => onQuery(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.nativeEvent.isComposing) return;
+          if (event.key === "Escape" && query !== "") onQuery("");
+          else if (event.key === "ArrowDown") focusFirstRow(event.currentTarget);
+          else return;
+          event.preventDefault();
+        }}
+      />
+      {query !== "" && (
+        <IconButton
+          icon="close"
+          small
+          label={words.clearSearch}
+          onClick={() => {
+            onQuery("");
+            document.getElementById(searchBoxId)?.focus();
+          }}
+        />
+      )}
+    </div>
+  );
+}
+
+function filterItems(
+  tags: readonly string[],
+  chosen: string | undefined,
+  all: string,
+  choose: (tag: string | undefined) => void,
+): MenuItem[] {
+  return [
+    { label: all, checked: chosen === undefined, run: () => choose(undefined) },
+    "line",
+    ...tags.map((tag) => ({ label: tag, checked: tag === chosen, run: () => choose(tag) })),
+  ];
+}
+
+const mostFound = 30;
+
+function searchWith(client: ReturnType<typeof usePage>["client"]): Search {
+  return createSearch({
+    ask: async (query, tag) => {
+      const options = { limit: mostFound, ...(tag === undefined ? {} : { tag }) };
+      return (await client.search(query, options)).data;
+    },
+    later: (run, ms) => {
+      const timer = setTimeout(run, ms);
+      return () => clearTimeout(timer);
+    },
+  });
+}

@@ -1,0 +1,241 @@
+import { memo, useContext, useEffect, useMemo, useRef, useState, type RefObject } from "react";
+import type { ChatSummary } from "@deltawire/tasks/chats";
+import { Button } from "../parts/button.tsx";
+import { Empty, Spinner } from "../parts/signs.tsx";
+import { usePicked } from "../state/cell.ts";
+import { usePage, type ListState } from "../state/page.ts";
+import { unreachable } from "../unreachable.ts";
+import { useFormat } from "../words/format.ts";
+import { LanguageContext, useWords, type Language } from "../words/words.ts";
+import { ChatRow, type RowActions } from "./chat-row.tsx";
+import { groupChats, groupKey, type ChatGroup, type GroupName } from "./groups.ts";
+import { useNow } from "./now.ts";
+import { Skeleton } from "./skeleton.tsx";
+import { TagsDialog } from "./tags-dialog.tsx";
+import { useInSight } from "./use-in-sight.ts";
+import { listWords, type ListWords } from "./words.ts";
+
+interface ChatRowsProps {
+  state: ListState;
+  tags: readonly string[];
+  loadMore: () => void;
+  retry: () => void;
+  empty: { readonly title: string; readonly text: string };
+  onTagged: () => void;
+  onChosen: (() => void) | undefined;
+}
+
+/** Chats by day. Of thousands only those near to what is seen are drawn. */
+export function ChatRows(props: ChatRowsProps) {
+  const { state, retry, empty } = props;
+  const words = useWords(listWords);
+  switch (state.is) {
+    case "loading":
+      return (
+        <div className="list-scroll" aria-busy="true">
+          <Skeleton label={words.loading} />
+        </div>
+      );
+    case "failed":
+      return (
+        <div className="list-scroll">
+          <Empty title={words.failed} text={state.message}>
+            <Button small icon="redo" onClick={retry}>
+              {words.retry}
+            </Button>
+          </Empty>
+        </div>
+      );
+    case "ready":
+      return state.chats.length === 0 ? (
+        <div className="list-scroll">
+          <Empty {...empty} />
+        </div>
+      ) : (
+        <ReadyRows {...props} chats={state.chats} hasMore={state.hasMore} />
+      );
+    default:
+      return unreachable(state);
+  }
+}
+
+interface ReadyRowsProps extends Omit<ChatRowsProps, "state" | "retry" | "empty"> {
+  chats: readonly ChatSummary[];
+  hasMore: boolean;
+}
+
+function ReadyRows({ chats, hasMore, tags, loadMore, onTagged, onChosen }: ReadyRowsProps) {
+  const page = usePage();
+  const words = useWords(listWords);
+  const language = useContext(LanguageContext);
+  const now = useNow();
+  const scroll = useRef<HTMLDivElement>(null);
+  const current = usePicked(page.router.route, (route) =>
+    "chatId" in route ? route.chatId : undefined,
+  );
+  const [touched, setTouched] = useState<string>();
+  const [renaming, setRenaming] = useState<string>();
+  const [tagging, setTagging] = useState<ChatSummary>();
+  const groups = useMemo(() => groupChats(chats, now), [chats, now]);
+  const active = useMemo(() => {
+    const ids = new Set(chats.map(({ chat_id }) => chat_id));
+    return [touched, current].find((id) => id !== undefined && ids.has(id)) ?? chats[0]?.chat_id;
+  }, [chats, touched, current]);
+  const chosen = useRef(onChosen);
+  useEffect(() => {
+    chosen.current = onChosen;
+  });
+  const actions = useMemo<RowActions>(
+    () => ({
+      chosen: () => chosen.current?.(),
+      touched: setTouched,
+      rename: setRenaming,
+      tag: setTagging,
+    }),
+    [],
+  );
+  return (
+    <div className="list-scroll" ref={scroll}>
+      {groups.map((group) => (
+        <Group
+          key={groupKey(group.of)}
+          group={group}
+          title={titleOf(group.of, words, language)}
+          now={now}
+          current={current}
+          active={active}
+          renaming={renaming}
+          actions={actions}
+          scroll={scroll}
+        />
+      ))}
+      {hasMore && (
+        <More key={chats.length} label={words.loadingMore} scroll={scroll} onSeen={loadMore} />
+      )}
+      {tagging !== undefined && (
+        <TagsDialog
+          chat={tagging}
+          known={tags}
+          onClose={() => setTagging(undefined)}
+          onSaved={onTagged}
+        />
+      )}
+    </div>
+  );
+}
+
+function titleOf(of: GroupName, words: ListWords, language: Language): string {
+  switch (of.is) {
+    case "pinned":
+      return words.pinnedGroup;
+    case "today":
+      return words.today;
+    case "yesterday":
+      return words.yesterday;
+    case "week":
+      return words.week;
+    case "month": {
+      const months = new Intl.DateTimeFormat(language, { month: "long", year: "numeric" });
+      return months.format(new Date(of.year, of.month, 1));
+    }
+    default:
+      return unreachable(of);
+  }
+}
+
+interface ChunkProps {
+  now: Date;
+  current: string | undefined;
+  /** The one that is reached by Tab. */
+  active: string | undefined;
+  renaming: string | undefined;
+  actions: RowActions;
+  scroll: RefObject<HTMLElement | null>;
+}
+
+const rowsInChunk = 30;
+
+function Group({ group, title, ...rest }: ChunkProps & { group: ChatGroup; title: string }) {
+  const headingId = `list-${groupKey(group.of)}`;
+  const { chats } = group;
+  const starts = Array.from(
+    { length: Math.ceil(chats.length / rowsInChunk) },
+    (_, index) => index * rowsInChunk,
+  );
+  return (
+    <section className="list-group">
+      <h2 className="list-day" id={headingId}>
+        {title}
+      </h2>
+      <div role="list" aria-labelledby={headingId}>
+        {starts.map((start) => (
+          <Chunk
+            key={start}
+            {...rest}
+            chats={chats.slice(start, start + rowsInChunk)}
+            atOnce={start === 0}
+          />
+        ))}
+      </div>
+    </section>
+  );
+}
+
+/** Rows have one height, so that what is not drawn takes the room that it will need. */
+function Chunk({
+  chats,
+  atOnce,
+  scroll,
+  now,
+  current,
+  active,
+  renaming,
+  actions,
+}: ChunkProps & { chats: readonly ChatSummary[]; atOnce: boolean }) {
+  const place = useRef<HTMLDivElement>(null);
+  const isNear = useInSight(place, scroll, atOnce);
+  const format = useFormat();
+  const isDrawn = isNear || chats.some(({ chat_id }) => chat_id === active);
+  return (
+    <div
+      ref={place}
+      role="presentation"
+      className="list-chunk"
+      style={{ minHeight: `calc(${chats.length} * var(--list-row))` }}
+    >
+      {isDrawn &&
+        chats.map((chat) => (
+          <ChatRow
+            key={chat.chat_id}
+            chat={chat}
+            when={format.when(chat.updated_at, now)}
+            isCurrent={chat.chat_id === current}
+            isActive={chat.chat_id === active}
+            isRenaming={chat.chat_id === renaming}
+            actions={actions}
+          />
+        ))}
+    </div>
+  );
+}
+
+interface MoreProps {
+  label: string;
+  scroll: RefObject<HTMLElement | null>;
+  onSeen: () => void;
+}
+
+/** Reads on when the end comes near; it is a new one after each page. */
+const More = memo(function More({ label, scroll, onSeen }: MoreProps) {
+  const place = useRef<HTMLDivElement>(null);
+  const isSeen = useInSight(place, scroll, false);
+  useEffect(() => {
+    if (isSeen) onSeen();
+    // oxlint-disable-next-line react/exhaustive-deps
+  }, [isSeen]);
+  return (
+    <div ref={place} className="list-more">
+      <Spinner label={label} />
+    </div>
+  );
+});

@@ -1,0 +1,113 @@
+import { useState } from "react";
+import type { ChatSummary } from "@deltawire/tasks/chats";
+import { Button } from "../parts/button.tsx";
+import { Dialog } from "../parts/dialog.tsx";
+import { Field, Input } from "../parts/field.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { usePage } from "../state/page.ts";
+import { useWords } from "../words/words.ts";
+import { chatName } from "./chat-name.ts";
+import { mostOfTag, suggestedTags, withNewTag } from "./tag-list.ts";
+import { listWords } from "./words.ts";
+
+interface TagsDialogProps {
+  chat: Pick<ChatSummary, "chat_id" | "title" | "excerpt" | "tags">;
+  /** Those of all chats. */
+  known: readonly string[];
+  onClose: () => void;
+  onSaved?: (() => void) | undefined;
+}
+
+export function TagsDialog({ chat, known, onClose, onSaved }: TagsDialogProps) {
+  const page = usePage();
+  const words = useWords(listWords);
+  const [tags, setTags] = useState(chat.tags);
+  const [typed, setTyped] = useState("");
+  const [isSaving, setSaving] = useState(false);
+  const add = (tag: string) => {
+    setTags(withNewTag(tags, tag));
+    setTyped("");
+  };
+  const save = async () => {
+    setSaving(true);
+    const isSaved = await page.list.tag(chat.chat_id, withNewTag(tags, typed));
+    setSaving(false);
+    if (!isSaved) return;
+    onSaved?.();
+    onClose();
+  };
+  const suggested = suggestedTags(known, tags, typed);
+  return (
+    <Dialog
+      title={words.tagsOf(chatName(chat) ?? words.newChat)}
+      onClose={onClose}
+      footer={
+        <>
+          <Button onClick={onClose}>{words.cancel}</Button>
+          <Button kind="primary" busy={isSaving} onClick={() => void save()}>
+            {words.save}
+          </Button>
+        </>
+      }
+    >
+      <div className="list-tagging">
+        {tags.length === 0 ? (
+          <p className="list-quiet">{words.noTags}</p>
+        ) : (
+          <ul className="list-chips">
+            {tags.map((tag) => (
+              <li key={tag}>
+                <button
+                  type="button"
+                  className="list-chip"
+                  title={words.removeTag(tag)}
+                  aria-label={words.removeTag(tag)}
+                  onClick={() => setTags(tags.filter((other) => other !== tag))}
+                >
+                  <span dir="auto">{tag}</span>
+                  <Icon name="close" small />
+                </button>
+              </li>
+            ))}
+          </ul>
+        )}
+        <form
+          className="list-new-tag"
+          onSubmit={(event) => {
+            event.preventDefault();
+            add(typed);
+          }}
+        >
+          <Field label={words.tag} hint={words.tagHint}>
+            <Input
+              data-first
+              dir="auto"
+              maxLength={mostOfTag}
+              autoComplete="off"
+              value={typed}
+              onChange={(event) => setTyped(event.currentTarget.value)}
+            />
+          </Field>
+          <Button type="submit" icon="add" disabled={typed.trim() === ""}>
+            {words.addTag}
+          </Button>
+        </form>
+        {suggested.length > 0 && (
+          <section>
+            <h3 className="list-day">{words.usedBefore}</h3>
+            <ul className="list-chips">
+              {suggested.map((tag) => (
+                <li key={tag}>
+                  <button type="button" className="list-chip" onClick={() => add(tag)}>
+                    <Icon name="add" small />
+                    <span dir="auto">{tag}</span>
+                  </button>
+                </li>
+              ))}
+            </ul>
+          </section>
+        )}
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,72 @@
+import { createContext, Fragment, useContext, type ReactNode } from "react";
+import type { Inline } from "@deltawire/tasks/markdown";
+import { unreachable } from "../unreachable.ts";
+import { Formula } from "./formula.tsx";
+
+export const CiteContext = createContext<
+  ((reference: number, resolved: boolean) => ReactNode) | undefined
+>(undefined);
+
+/** Elements at once, without a component for each: a long paragraph that grows is made anew at every step. */
+export function inlineView(nodes: readonly Inline[]): ReactNode {
+  return nodes.map(nodeView);
+}
+
+function nodeView(node: Inline, at: number): ReactNode {
+  switch (node.type) {
+    case "text":
+      return node.text;
+    case "code":
+      return (
+        <code key={at} className="markdown-code">
+          {node.text}
+        </code>
+      );
+    case "math":
+      return <Formula key={at} text={node.text} ready />;
+    case "strong":
+      return <strong key={at}>{inlineView(node.inline)}</strong>;
+    case "em":
+      return <em key={at}>{inlineView(node.inline)}</em>;
+    case "del":
+      return <del key={at}>{inlineView(node.inline)}</del>;
+    case "link":
+      return linkView(node, at);
+    case "break":
+      return <br key={at} />;
+    case "cite":
+      return <Cite key={at} reference={node.reference} resolved={node.resolved} />;
+    default:
+      return unreachable(node);
+  }
+}
+
+/** Pictures of others are links: the page asks nobody but its own gateway for anything. */
+function linkView({ url, inline, image }: Inline & { type: "link" }, at: number): ReactNode {
+  const [alt] = inline;
+  if (image && blob.test(url))
+    return (
+      <img
+        key={at}
+        className="markdown-image"
+        src={url}
+        alt={alt?.type === "text" ? alt.text : ""}
+        loading="lazy"
+      />
+    );
+  if (!outside.test(url) && !blob.test(url))
+    return <Fragment key={at}>{inlineView(inline)}</Fragment>;
+  return (
+    <a key={at} href={url} target="_blank" rel="noopener noreferrer">
+      {inlineView(inline)}
+    </a>
+  );
+}
+
+const outside = /^(?:https?:\/\/|mailto:)/i;
+const blob = /^\/api\/blobs\/[\w-]+$/;
+
+function Cite({ reference, resolved }: { reference: number; resolved: boolean }): ReactNode {
+  const cite = useContext(CiteContext);
+  return cite?.(reference, resolved) ?? `[^${reference}]`;
+}

@@ -1,0 +1,4 @@
+import katex from "katex";
+import "katex/dist/katex.min.css";
+
+export { katex };

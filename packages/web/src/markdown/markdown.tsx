@@ -1,0 +1,49 @@
+import { memo, useState, type ReactNode } from "react";
+import type { Annotation } from "@deltawire/tasks";
+import { withCites } from "@deltawire/tasks/markdown";
+import { BlockView } from "./block-view.tsx";
+import { CiteContext } from "./inline-view.tsx";
+import { ranksOf, Sections, type Section } from "./sections.ts";
+import "./markdown.css";
+import "./code-colours.css";
+
+export interface MarkdownProps {
+  text: string;
+  annotations?: readonly Annotation[] | undefined;
+  /** More may come: what has only begun at the end is shown as it will probably be. */
+  growing: boolean;
+  cite?: ((reference: number, resolved: boolean) => ReactNode) | undefined;
+}
+
+/** The same tree and keys while a text grows and when it has ended: nothing is put in place of anything. */
+export const Markdown = memo(function Markdown({
+  text,
+  annotations = none,
+  growing,
+  cite,
+}: MarkdownProps) {
+  const [sections] = useState(() => new Sections());
+  const all = sections.of(withCites(text, annotations, growing), growing);
+  return (
+    <CiteContext value={cite}>
+      <div className="markdown">
+        {all.map((section, at) => (
+          <SectionView key={at} section={section} />
+        ))}
+      </div>
+    </CiteContext>
+  );
+});
+
+const none: readonly Annotation[] = [];
+
+const SectionView = memo(function SectionView({ section }: { section: Section }) {
+  const ranks = ranksOf(section);
+  return (
+    <div className="markdown-section">
+      {section.blocks.map((block, at) => (
+        <BlockView key={at} block={block} rank={ranks[at]} />
+      ))}
+    </div>
+  );
+});

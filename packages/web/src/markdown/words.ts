@@ -1,0 +1,26 @@
+import { defineWords } from "../words/words.ts";
+
+export const markdownWords = defineWords({
+  en: {
+    code: "Code",
+    codeIn: (language: string) => `Code: ${language}`,
+    copy: "Copy",
+    copied: "Copied",
+    cannotCopy: "Cannot copy",
+    wrap: "Wrap",
+    table: "Table",
+    done: "done",
+    notDone: "not done",
+  },
+  zh: {
+    code: "代码",
+    codeIn: (language: string) => `代码：${language}`,
+    copy: "复制",
+    copied: "已复制",
+    cannotCopy: "无法复制",
+    wrap: "换行",
+    table: "表格",
+    done: "已完成",
+    notDone: "未完成",
+  },
+});

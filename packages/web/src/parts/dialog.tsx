@@ -1,0 +1,58 @@
+import { useEffect, useId, useRef, type ReactNode } from "react";
+import { useWords } from "../words/words.ts";
+import { IconButton } from "./button.tsx";
+import { partsWords } from "./words.ts";
+
+interface DialogProps {
+  title: string;
+  onClose: () => void;
+  children: ReactNode;
+  footer?: ReactNode;
+  wide?: boolean | undefined;
+}
+
+/**
+ * The browser's own: it keeps the focus inside, closes by Escape, and gives the focus back. What is marked `data-first`
+ * has it to begin with.
+ */
+export function Dialog({ title, onClose, children, footer, wide }: DialogProps) {
+  const words = useWords(partsWords);
+  const titleId = useId();
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const shown = dialog.current;
+    const before = document.activeElement;
+    shown?.showModal();
+    shown?.querySelector<HTMLElement>("[data-first]")?.focus();
+    return () => {
+      shown?.close();
+      if (before instanceof HTMLElement && before.isConnected) before.focus();
+    };
+  }, []);
+  return (
+    // A press beside it closes it; the keyboard has Escape and the button.
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions
+    <dialog
+      ref={dialog}
+      className="dialog"
+      data-wide={wide || undefined}
+      aria-labelledby={titleId}
+      onCancel={(event) => {
+        // A dialog or a menu within this one has an Escape of its own.
+        if (event.target !== event.currentTarget) return;
+        event.preventDefault();
+        onClose();
+      }}
+      onMouseDown={(event) => {
+        if (event.target === event.currentTarget) onClose();
+      }}
+    >
+      <header className="dialog-head">
+        <h2 id={titleId}>{title}</h2>
+        <IconButton icon="close" label={words.close} onClick={onClose} />
+      </header>
+      <div className="dialog-body">{children}</div>
+      {footer !== undefined && <footer className="dialog-foot">{footer}</footer>}
+    </dialog>
+  );
+}

@@ -1,0 +1,24 @@
+import { ChatApiError } from "@deltawire/tasks/chats";
+import { waitAfter } from "../gateway/waits.ts";
+import type { World } from "../gateway/world.ts";
+
+const mostTries = 6;
+/** Said by a gateway, or by what stands before it, that is not there for a moment. */
+const passing = new Set([0, 502, 503, 504]);
+
+/** Asks again by itself where no answer came. Only for what has a key: it may have been done already. */
+export async function askUntilAnswered<Reply>(
+  ask: () => Promise<Reply>,
+  { schedule, random }: Pick<World, "schedule" | "random">,
+): Promise<Reply> {
+  for (let failures = 0; ; failures += 1) {
+    try {
+      return await ask();
+    } catch (failure) {
+      const isPassing = failure instanceof ChatApiError && passing.has(failure.status);
+      if (!isPassing || failures + 1 >= mostTries) throw failure;
+      const wait = waitAfter(failures + 1, random());
+      await new Promise<void>((resolve) => void schedule(wait, resolve));
+    }
+  }
+}

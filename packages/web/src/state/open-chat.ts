@@ -1,0 +1,157 @@
+import {
+  ChatApiError,
+  type ChatClient,
+  type EditsReply,
+  type PersonEdit,
+  type SendBody,
+  type SentReply,
+} from "@deltawire/tasks/chats";
+import type { World } from "../gateway/world.ts";
+import { askUntilAnswered } from "./asking.ts";
+import { editAt, lasting } from "./editing.ts";
+import type { KeptChat, Change } from "./kept-chat.ts";
+import type { DraftState, OpenChat } from "./page.ts";
+import type { Telling } from "./telling.ts";
+
+export interface OpenChatOptions {
+  readonly chatId: string;
+  readonly kept: KeptChat;
+  readonly client: ChatClient;
+  readonly world: Pick<World, "schedule" | "random" | "newId">;
+  readonly telling: Telling;
+  /** The gateway has the message of this draft. */
+  readonly onSent: (draft: DraftState) => void;
+  readonly goTo: (chatId: string) => void;
+  readonly release: () => void;
+}
+
+/** What a person can do with a chat that is shown. */
+export function createOpenChat(options: OpenChatOptions): OpenChat {
+  const { chatId, kept, client, world, telling, onSent, goTo, release } = options;
+  let lastChange: Promise<unknown> = Promise.resolve();
+
+  /** Edits go one after the other: each is at the revision that the one before it has made. */
+  const inOrder = <Result>(action: () => Promise<Result>): Promise<Result> => {
+    const result = lastChange.then(action);
+    lastChange = result.catch(() => undefined);
+    return result;
+  };
+
+  const shown = async (reply: Change): Promise<true> => {
+    await kept.apply(reply);
+    return true;
+  };
+
+  const attempt = async (action: () => Promise<Change>): Promise<boolean> =>
+    (await telling.attempt(async () => shown(await action()))) === true;
+
+  /** Asks a model: once, however often the reply is lost. */
+  const ask = (post: (key: { idempotencyKey: string }) => Promise<Change>): Promise<boolean> => {
+    const key = { idempotencyKey: world.newId() };
+    return attempt(() => askUntilAnswered(() => post(key), world));
+  };
+
+  const edit = (edits: readonly PersonEdit[]): Promise<EditsReply> =>
+    editAt(kept.ready?.chat.revision ?? 0, {
+      post: (revision) => client.edits(chatId, { revision, edits }),
+      isLasting: edits.every(({ type }) => lasting.has(type)),
+      onConflict: (stamp) => kept.catchUp(stamp),
+    });
+
+  const change = (...edits: PersonEdit[]): Promise<boolean> =>
+    inOrder(() => attempt(() => edit(edits)));
+
+  const undo = (removalIds: readonly string[]): Promise<boolean> =>
+    inOrder(async () => {
+      for (const removal_id of removalIds.toReversed())
+        if (!(await attempt(() => client.undo(chatId, { removal_id })))) return false;
+      return true;
+    });
+
+  const remove = (edit_: PersonEdit, text: () => string): Promise<boolean> =>
+    inOrder(async () => {
+      const reply = await telling.attempt(() => edit([edit_]));
+      if (reply === undefined) return false;
+      await shown(reply);
+      const { removal_ids = [] } = reply;
+      const action = { label: telling.words().undo, run: () => void undo(removal_ids) };
+      telling.toasts.show({ kind: "info", text: text(), action });
+      return true;
+    });
+
+  return {
+    chatId,
+    state: kept.state,
+    readAnew: () => kept.readAnew(),
+    async send(draft, parent) {
+      const reply = await telling.attempt(() => sendOnce(draft, parent));
+      if (reply === undefined) return false;
+      onSent(draft);
+      if (reply !== "sent before") await shown(reply);
+      return true;
+    },
+    rerun: (nodeId, choice = {}) =>
+      ask((key) => client.rerun(chatId, { ...choice, node_id: nodeId }, key)),
+    continueAnswer: (nodeId) =>
+      ask((key) => client.continueAnswer(chatId, { node_id: nodeId }, key)),
+    editMessage(nodeId, text, { as, send, attachments }) {
+      const body = { node_id: nodeId, text, as, send, ...(attachments && { attachments }) };
+      if (send) return ask((key) => client.edit(chatId, body, key));
+      return inOrder(() => attempt(() => client.edit(chatId, { ...body, ...revision() })));
+    },
+    editAnswer: (nodeId, text) =>
+      inOrder(() => attempt(() => client.edit(chatId, { node_id: nodeId, text, ...revision() }))),
+    stop: (nodeId) =>
+      attempt(() => client.stop(chatId, nodeId === undefined ? {} : { node_id: nodeId })),
+    change,
+    deleteNode: (nodeId, children) =>
+      remove({ type: "delete_node", node_id: nodeId, children }, () => telling.words().nodeDeleted),
+    deleteVersion: (nodeId, versionId) =>
+      remove(
+        { type: "delete_version", node_id: nodeId, version_id: versionId },
+        () => telling.words().versionDeleted,
+      ),
+    async extract(nodeId) {
+      const reply = await telling.attempt(() => client.extract(chatId, { node_id: nodeId }));
+      if (reply !== undefined) goTo(reply.chat.chat_id);
+      return reply?.chat.chat_id;
+    },
+    tell: async (taskId, text, delivery) =>
+      (await telling.attempt(() => client.steer(taskId, text, delivery))) !== undefined,
+    cancelTask: async (taskId) =>
+      (await telling.attempt(() => client.cancelTask(taskId))) !== undefined,
+    release,
+  };
+
+  /** Only an edit that asks no model has to be kept from being made twice by it. */
+  function revision(): { revision?: number } {
+    const { ready } = kept;
+    return ready === undefined ? {} : { revision: ready.chat.revision };
+  }
+
+  async function sendOnce(
+    draft: DraftState,
+    parent: string | null,
+  ): Promise<SentReply | "sent before"> {
+    const { text, attachments, contexts, options: modelOptions, key } = draft;
+    const body: SendBody = {
+      text,
+      attachments,
+      contexts,
+      parent,
+      ...(modelOptions === undefined ? {} : { options: modelOptions }),
+    };
+    try {
+      return await askUntilAnswered(
+        () => client.send(chatId, body, { idempotencyKey: key }),
+        world,
+      );
+    } catch (failure) {
+      if (!(failure instanceof ChatApiError)) throw failure;
+      // The same words under the same key, at another place: the chat has gone on, with this very message.
+      if (failure.code === "idempotency_conflict") return "sent before";
+      if (failure.code !== "unreachable") throw failure;
+      throw new Error(telling.words().notSent, { cause: failure });
+    }
+  }
+}

@@ -1,0 +1,182 @@
+import { createContext, useContext } from "react";
+import type { TaskTree, Usage } from "@deltawire/tasks";
+import type {
+  Attachment,
+  AnswerChoiceBody,
+  Chat,
+  ChatChoices,
+  ChatClient,
+  ChatSettings,
+  ChatSummary,
+  ContextSnippet,
+  DecisionBody,
+  InputDelivery,
+  ModelOptions,
+  PendingApproval,
+  PersonEdit,
+} from "@deltawire/tasks/chats";
+import type { Cell } from "./cell.ts";
+import type { Commands } from "./commands.ts";
+import type { Preferences, PreferencesCell } from "./preferences.ts";
+import type { Router } from "./route.ts";
+import type { Toasts } from "./toasts.ts";
+
+/*
+ * Everything that the page knows and can do, outside React. Components get it by `usePage`, draw cells and call functions.
+ * What a function cannot do it tells in a toast and answers with false or undefined, unless it says otherwise.
+ */
+export interface Page {
+  readonly client: ChatClient;
+  readonly session: Session;
+  readonly connection: Cell<Connection>;
+  readonly list: ChatList;
+  readonly choices: Cell<ChatChoices | undefined>;
+  readonly approvals: Approvals;
+  readonly preferences: PreferencesCell;
+  readonly router: Router;
+  readonly commands: Commands;
+  readonly toasts: Toasts;
+  /** The same object for the same chat for as long as it is shown somewhere; `release` when it no longer is. */
+  openChat(chatId: string): OpenChat;
+  /** Makes one with these settings and goes to it. Answers with its id. */
+  newChat(settings?: ChatSettings): Promise<string | undefined>;
+  /** The draft of a chat; "" is that of a chat that is not made yet. */
+  draft(chatId: string): Draft;
+  /** A file as a blob, to be put into a draft. */
+  upload(file: File): Promise<Attachment | undefined>;
+  /** What a task that is followed has come to, with its sub-agents; undefined before it is known. */
+  taskTree(taskId: string): Cell<TaskTree | undefined>;
+  /** What runs tell on their way and nobody keeps, by the id of a call, or of a task for its model. */
+  progress(taskId: string): Cell<Readonly<Record<string, Progress>>>;
+  /** Tries now to get a lost connection back, instead of when it is time. */
+  reconnect(): void;
+  /** Tells by a toast what an action could not do; answers with what it gave. */
+  attempt<Result>(action: () => Promise<Result>): Promise<Result | undefined>;
+  close(): void;
+}
+
+export interface Progress {
+  readonly message: string;
+  readonly fraction?: number | undefined;
+}
+
+export type SessionState =
+  | { readonly is: "checking" }
+  | { readonly is: "unreachable" }
+  | { readonly is: "needs token" }
+  /** `withToken`: there is something to sign out of. */
+  | { readonly is: "open"; readonly version: string; readonly withToken: boolean };
+
+export interface Session {
+  readonly state: Cell<SessionState>;
+  /** Answers with what is wrong, in the server's words. */
+  signIn(token: string): Promise<string | undefined>;
+  signOut(): Promise<void>;
+  check(): Promise<void>;
+}
+
+export type Connection =
+  | { readonly is: "connecting" }
+  | { readonly is: "live" }
+  /** `retryAt`: in ms since 1970, when it is tried again by itself. */
+  | { readonly is: "lost"; readonly reason: string; readonly retryAt: number | undefined }
+  /** The browser says so. */
+  | { readonly is: "offline" }
+  /** A newer gateway answers than the one that this page is of. */
+  | { readonly is: "outdated" };
+
+export interface ChatList {
+  readonly state: Cell<ListState>;
+  loadMore(): Promise<void>;
+  readAnew(): Promise<void>;
+  rename(chatId: string, title: string): Promise<boolean>;
+  pin(chatId: string, value: boolean): Promise<boolean>;
+  tag(chatId: string, tags: readonly string[]): Promise<boolean>;
+  /** With a toast that undoes it. */
+  remove(chatId: string): Promise<boolean>;
+  restore(chatId: string): Promise<boolean>;
+}
+
+export type ListState =
+  | { readonly is: "loading" }
+  | { readonly is: "failed"; readonly message: string }
+  /** Pinned ones first, then the last changed first. */
+  | { readonly is: "ready"; readonly chats: readonly ChatSummary[]; readonly hasMore: boolean };
+
+export type OpenChatState =
+  | { readonly is: "loading" }
+  | { readonly is: "missing" }
+  | { readonly is: "failed"; readonly message: string }
+  | {
+      readonly is: "ready";
+      readonly chat: Chat;
+      readonly stamp: number;
+      readonly usage: Usage;
+      readonly deletedAt: string | undefined;
+    };
+
+/** Answers of the chat that run are followed by themselves: `page.taskTree(version.task_id)`. */
+export interface OpenChat {
+  readonly chatId: string;
+  readonly state: Cell<OpenChatState>;
+  readAnew(): Promise<void>;
+  /** Under the last node that is shown; clears the draft once the gateway has it. */
+  send(draft: DraftState, parent: string | null): Promise<boolean>;
+  rerun(nodeId: string, choice?: AnswerChoiceBody): Promise<boolean>;
+  continueAnswer(nodeId: string): Promise<boolean>;
+  editMessage(nodeId: string, text: string, how: EditHow): Promise<boolean>;
+  editAnswer(nodeId: string, text: string): Promise<boolean>;
+  stop(nodeId?: string): Promise<boolean>;
+  /** At the chat's revision; after a conflict once more on what the chat has become. */
+  change(...edits: PersonEdit[]): Promise<boolean>;
+  /** With a toast that undoes it. */
+  deleteNode(nodeId: string, children: "delete" | "keep"): Promise<boolean>;
+  deleteVersion(nodeId: string, versionId: string): Promise<boolean>;
+  /** Makes a chat of a part of this one and goes to it. */
+  extract(nodeId: string): Promise<string | undefined>;
+  tell(taskId: string, text: string, delivery: InputDelivery): Promise<boolean>;
+  cancelTask(taskId: string): Promise<boolean>;
+  /** It is shown one time less. */
+  release(): void;
+}
+
+export interface EditHow {
+  readonly as: "version" | "branch";
+  /** Whether the model is asked again. */
+  readonly send: boolean;
+  readonly attachments?: readonly Attachment[];
+}
+
+export interface Approvals {
+  /** Of all chats and tasks, the oldest first; live. */
+  readonly pending: Cell<readonly PendingApproval[]>;
+  /** Throws a ChatApiError where the gateway refuses it. One that somebody else has decided is no error: a toast tells who and what. */
+  decide(approvalId: string, body: DecisionBody): Promise<void>;
+  /** Those that are on their way to the gateway. */
+  readonly deciding: Cell<ReadonlySet<string>>;
+}
+
+export interface DraftState {
+  readonly text: string;
+  readonly attachments: readonly Attachment[];
+  readonly contexts: readonly ContextSnippet[];
+  readonly options?: ModelOptions | undefined;
+  /** For an answer that is asked for twice because a reply was lost. */
+  readonly key: string;
+}
+
+/** Kept in the browser: a reload loses no word. */
+export interface Draft extends Cell<DraftState> {
+  change(patch: Partial<Omit<DraftState, "key">>): void;
+  clear(): void;
+}
+
+export type { Preferences };
+
+export const PageContext = createContext<Page | undefined>(undefined);
+
+export function usePage(): Page {
+  const page = useContext(PageContext);
+  if (page === undefined) throw new Error("there is no page around this component");
+  return page;
+}

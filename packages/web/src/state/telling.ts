@@ -1,0 +1,36 @@
+import { ChatApiError } from "@deltawire/tasks/chats";
+import type { Toasts } from "./toasts.ts";
+import type { StateWords } from "./words.ts";
+
+/** How the store speaks to the person: in toasts, in the language of the moment. */
+export interface Telling {
+  readonly words: () => StateWords;
+  readonly toasts: Toasts;
+  /** Tells by a toast what an action could not do; answers with what it gave. */
+  attempt<Result>(action: () => Promise<Result>): Promise<Result | undefined>;
+  error(text: string): void;
+}
+
+export function createTelling(toasts: Toasts, words: () => StateWords): Telling {
+  const error = (text: string) => void toasts.show({ kind: "error", text });
+  return {
+    words,
+    toasts,
+    error,
+    async attempt(action) {
+      try {
+        return await action();
+      } catch (failure) {
+        error(textOf(failure, words()));
+        return undefined;
+      }
+    },
+  };
+}
+
+/** What the gateway says is said as it is. */
+export function textOf(failure: unknown, words: StateWords): string {
+  if (failure instanceof ChatApiError && failure.code === "unreachable") return words.unreachable;
+  if (failure instanceof ChatApiError && failure.code === "conflict") return words.conflict;
+  return failure instanceof Error ? failure.message : String(failure);
+}

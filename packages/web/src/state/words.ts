@@ -1,0 +1,28 @@
+import { defineWords } from "../words/words.ts";
+
+export const stateWords = defineWords({
+  en: {
+    unreachable: "The gateway cannot be reached. Try it again in a moment.",
+    notSent: "The gateway cannot be reached. Your message is kept; send it again later.",
+    conflict: "The chat has changed meanwhile. Look at it again, then decide.",
+    undo: "Undo",
+    chatDeleted: (title: string) => (title === "" ? "Chat deleted" : `Deleted: ${title}`),
+    nodeDeleted: "Deleted from the chat",
+    versionDeleted: "Version deleted",
+    tooLate: (whoAndWhat: string) => `Already decided: ${whoAndWhat}`,
+    fileFailed: (name: string, why: string) => `${name} was not uploaded: ${why}`,
+  },
+  zh: {
+    unreachable: "无法连接到网关，请稍后重试。",
+    notSent: "无法连接到网关。消息已保留，请稍后重新发送。",
+    conflict: "对话已在别处更改，请查看后再决定。",
+    undo: "撤销",
+    chatDeleted: (title: string) => (title === "" ? "对话已删除" : `已删除：${title}`),
+    nodeDeleted: "已从对话中删除",
+    versionDeleted: "版本已删除",
+    tooLate: (whoAndWhat: string) => `已有人处理：${whoAndWhat}`,
+    fileFailed: (name: string, why: string) => `${name} 未能上传：${why}`,
+  },
+});
+
+export type StateWords = (typeof stateWords)["en"];

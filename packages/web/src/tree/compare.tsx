@@ -1,0 +1,180 @@
+import { useMemo, useState } from "react";
+import { wordsOf, type AnswerVersion, type Chat, type UserVersion } from "@deltawire/tasks/chats";
+import { versionEdits } from "../chat/switches.ts";
+import { Button, IconButton } from "../parts/button.tsx";
+import { Select, Switch } from "../parts/field.tsx";
+import type { OpenChat } from "../state/page.ts";
+import { useWords } from "../words/words.ts";
+import { chosenIn, letters, type Choice, type Choices } from "./choices.ts";
+import { VersionBody, VersionFacts } from "./version-body.tsx";
+import { isSameText, wordDiff, type DiffPart } from "./word-diff.ts";
+import { treeWords } from "./words.ts";
+
+interface CompareProps {
+  open: OpenChat;
+  chat: Chat;
+  /** Two of them. */
+  choices: Choices;
+  onChange: (choices: Choices) => void;
+  onShowInChat: (nodeId: string) => void;
+  onBack: () => void;
+}
+
+/** Two versions, or two messages, side by side. */
+export function Compare({ open, chat, choices, onChange, onShowInChat, onBack }: CompareProps) {
+  const words = useWords(treeWords);
+  const [one, other] = choices.map((choice) => chosenIn(chat, choice));
+  const isOneNode = choices[0]?.nodeId === choices[1]?.nodeId;
+  const [wantsDiff, setDiff] = useState(isOneNode);
+  const isRunning = [one, other].some((side) => isUnderWay(side?.version));
+  const parts = useDiff(one?.version, other?.version, wantsDiff && !isRunning);
+  return (
+    <section className="tree-compare" aria-label={words.comparison}>
+      <header className="tree-bar-top">
+        <IconButton icon="back" label={words.backToTree} onClick={onBack} />
+        <h1>{words.comparison}</h1>
+        <Switch
+          label={words.differences}
+          checked={wantsDiff && !isRunning}
+          disabled={isRunning}
+          onChange={setDiff}
+        />
+      </header>
+      {isRunning && <p className="tree-note">{words.whileRunning}</p>}
+      {parts !== undefined && isSameText(parts) && (
+        <p className="tree-note" role="status">
+          {words.sameWords}
+        </p>
+      )}
+      <div className="tree-sides">
+        {choices.map((choice, index) => (
+          <Side
+            key={letters[index]}
+            open={open}
+            chat={chat}
+            choice={choice}
+            letter={letters[index] ?? ""}
+            parts={parts}
+            onChange={(next) => onChange(choices.with(index, next))}
+            onShowInChat={() => onShowInChat(choice.nodeId)}
+          />
+        ))}
+      </div>
+    </section>
+  );
+}
+
+function useDiff(
+  one: UserVersion | AnswerVersion | undefined,
+  other: UserVersion | AnswerVersion | undefined,
+  isWanted: boolean,
+): readonly DiffPart[] | undefined {
+  return useMemo(
+    () =>
+      isWanted && one !== undefined && other !== undefined
+        ? wordDiff(textOf(one), textOf(other))
+        : undefined,
+    [one, other, isWanted],
+  );
+}
+
+interface SideProps {
+  open: OpenChat;
+  chat: Chat;
+  choice: Choice;
+  letter: string;
+  parts: readonly DiffPart[] | undefined;
+  onChange: (choice: Choice) => void;
+  onShowInChat: () => void;
+}
+
+function Side({ open, chat, choice, letter, parts, onChange, onShowInChat }: SideProps) {
+  const words = useWords(treeWords);
+  const chosen = chosenIn(chat, choice);
+  if (chosen === undefined) return null;
+  const { node, version } = chosen;
+  const isShown = node.version === version.version_id;
+  const who = "output" in version ? (version.agent ?? version.model ?? words.byHand) : words.you;
+  return (
+    <section className="tree-side" aria-label={words.side(letter)}>
+      <header className="tree-side-head">
+        <span className="tree-side-letter" aria-hidden="true">
+          {letter}
+        </span>
+        <h2 dir="auto">{who}</h2>
+        {node.versions.length > 1 && (
+          <Select
+            aria-label={`${words.version} ${letter}`}
+            value={version.version_id}
+            onChange={(event) => onChange({ ...choice, versionId: event.currentTarget.value })}
+          >
+            {node.versions.map(({ version_id }, index) => (
+              <option key={version_id} value={version_id}>
+                {words.versionOf(index + 1, node.versions.length)}
+              </option>
+            ))}
+          </Select>
+        )}
+      </header>
+      <div className="tree-side-body">
+        {parts === undefined ? (
+          <VersionBody chat={open} node={node} version={version} />
+        ) : (
+          <Differences
+            parts={parts}
+            side={letter === letters[0] ? "gone" : "new"}
+            letter={letter}
+          />
+        )}
+      </div>
+      <VersionFacts version={version} isCompared />
+      <footer className="tree-panel-actions">
+        {node.versions.length > 1 && (
+          <Button
+            small
+            icon="check"
+            disabled={isShown}
+            onClick={() => void open.change(...versionEdits(chat, node, version.version_id))}
+          >
+            {isShown ? words.shownVersion : words.makeShown}
+          </Button>
+        )}
+        <Button small icon="go" onClick={onShowInChat}>
+          {words.showInChat}
+        </Button>
+      </footer>
+    </section>
+  );
+}
+
+interface DifferencesProps {
+  parts: readonly DiffPart[];
+  side: "gone" | "new";
+  letter: string;
+}
+
+/** One of the two texts, with what the other lacks marked. */
+function Differences({ parts, side, letter }: DifferencesProps) {
+  const words = useWords(treeWords);
+  return (
+    <div className="plain-text" dir="auto">
+      {parts.map(({ kind, text }, index) => {
+        if (kind === "same") return text;
+        if (kind !== side) return null;
+        return (
+          <mark key={index} className="tree-change" data-side={side} title={words.gone(letter)}>
+            {text}
+          </mark>
+        );
+      })}
+    </div>
+  );
+}
+
+function textOf(version: UserVersion | AnswerVersion): string {
+  return "output" in version ? wordsOf(version) : version.text;
+}
+
+function isUnderWay(version: UserVersion | AnswerVersion | undefined): boolean {
+  return version !== undefined && "output" in version && version.status === "running";
+}

@@ -1,0 +1,116 @@
+import type { ModelChoice } from "@deltawire/tasks/chats";
+import { Fold, Status, type StatusKind } from "../parts/signs.tsx";
+import { Button } from "../parts/button.tsx";
+import { usePage } from "../state/page.ts";
+import { useFormat } from "../words/format.ts";
+import { useWords } from "../words/words.ts";
+import { healthOf, type Health, type UpstreamStatus } from "./gateway-status.ts";
+import { upstreamWords, type UpstreamWords } from "./words.ts";
+
+interface UpstreamCardProps {
+  upstream: UpstreamStatus;
+  /** What is known of models, by their names. */
+  choices: readonly ModelChoice[];
+}
+
+export function UpstreamCard({ upstream, choices }: UpstreamCardProps) {
+  const words = useWords(upstreamWords);
+  const format = useFormat();
+  const { name, base_url, speaks, profile, key_variable, last_good_at, last_bad_at, models } =
+    upstream;
+  const health = healthOf(upstream);
+  return (
+    <section className="upstreams-card" aria-label={name}>
+      <header>
+        <h2 dir="auto">{name}</h2>
+        <Status kind={kinds[health]} label={healthWords(health, words)} />
+      </header>
+      <p className="upstreams-quiet">
+        <code>{base_url}</code> · {speaks === "chat" ? words.speaksChat : words.speaksResponses} ·{" "}
+        {words.profile(profile)}
+      </p>
+      {health === "no key" && key_variable !== undefined && (
+        <p className="upstreams-problem">{words.setKey(key_variable)}</p>
+      )}
+      {(health === "failing" || health === "left alone") && upstream.last_problem !== undefined && (
+        <p className="upstreams-problem" dir="auto">
+          {upstream.last_problem}
+        </p>
+      )}
+      {upstream.listing.is === "failed" && (
+        <p className="upstreams-problem">{words.listingFailed(upstream.listing.why)}</p>
+      )}
+      {upstream.listing.is === "asking" && <p className="upstreams-quiet">{words.listingAsking}</p>}
+      <p className="upstreams-quiet">
+        {last_good_at !== undefined && words.lastGood(format.exactly(last_good_at))}
+        {last_good_at !== undefined && last_bad_at !== undefined && " · "}
+        {last_bad_at !== undefined && words.lastBad(format.exactly(last_bad_at))}
+      </p>
+      {models.length === 0 ? (
+        <p className="upstreams-quiet">{words.noModels}</p>
+      ) : (
+        <Fold summary={words.models(models.length)}>
+          <ul className="upstreams-models">
+            {models.map((model) => (
+              <Model key={model} model={model} upstream={name} choices={choices} words={words} />
+            ))}
+          </ul>
+        </Fold>
+      )}
+    </section>
+  );
+}
+
+interface ModelProps {
+  model: string;
+  upstream: string;
+  choices: readonly ModelChoice[];
+  words: UpstreamWords;
+}
+
+function Model({ model, upstream, choices, words }: ModelProps) {
+  const page = usePage();
+  const full = `${upstream}/${model}`;
+  const choice = choices.find((each) => each.name === full || each.name === model);
+  const takes = [
+    choice?.images === true ? words.images : "",
+    choice?.audio === true ? words.audio : "",
+    choice?.files === true ? words.files : "",
+    choice?.tools === true ? words.tools : "",
+  ].filter((kind) => kind !== "");
+  return (
+    <li>
+      <code>{model}</code>
+      {takes.length > 0 && <small>{words.takes(takes.join(", "))}</small>}
+      {choice !== undefined && (
+        <Button
+          small
+          kind="ghost"
+          icon="quote"
+          aria-label={words.chatWith(choice.name)}
+          title={words.chatWith(choice.name)}
+          onClick={() => void page.newChat({ model: choice.name })}
+        />
+      )}
+    </li>
+  );
+}
+
+const kinds: Readonly<Record<Health, StatusKind>> = {
+  well: "ok",
+  unknown: "stopped",
+  "no key": "failed",
+  failing: "waiting",
+  "left alone": "failed",
+};
+
+function healthWords(health: Health, words: UpstreamWords): string {
+  const all: Readonly<Record<Health, string>> = {
+    well: words.well,
+    unknown: words.unknown,
+    "no key": words.noKey,
+    failing: words.failing,
+    "left alone": words.leftAlone,
+  };
+  return all[health];
+}

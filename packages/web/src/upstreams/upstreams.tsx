@@ -1,0 +1,71 @@
+import { useEffect, useState } from "react";
+import { Button } from "../parts/button.tsx";
+import { Empty, Spinner } from "../parts/signs.tsx";
+import { useCell } from "../state/cell.ts";
+import { usePage } from "../state/page.ts";
+import { useWords } from "../words/words.ts";
+import { ConnectCodex } from "./connect-codex.tsx";
+import { Lessons } from "./lessons.tsx";
+import { createStatusReader, type StatusReader } from "./read-status.ts";
+import { UpstreamCard } from "./upstream-card.tsx";
+import { upstreamWords } from "./words.ts";
+import "./upstreams.css";
+
+const againMs = 10_000;
+
+/** What answers behind the gateway, how it is doing, and how to connect Codex to it. */
+export function Upstreams() {
+  const page = usePage();
+  const words = useWords(upstreamWords);
+  const [reader] = useState(() => createStatusReader(window.fetch.bind(window)));
+  const state = useCell(reader.state);
+  const choices = useCell(page.choices);
+  useReadAgain(reader);
+  if (state.is === "loading")
+    return (
+      <div className="upstreams">
+        <Spinner label={words.loading} />
+      </div>
+    );
+  if (state.is === "failed")
+    return (
+      <div className="upstreams">
+        <Empty title={words.failed} text={state.message}>
+          <Button onClick={() => void reader.read()}>{words.refresh}</Button>
+        </Empty>
+      </div>
+    );
+  const { upstreams, lessons, codex } = state.status;
+  return (
+    <div className="upstreams">
+      <header className="upstreams-head">
+        <div>
+          <h1>{words.title}</h1>
+          <p>{words.intro}</p>
+        </div>
+        <Button icon="redo" onClick={() => void reader.read()}>
+          {words.refresh}
+        </Button>
+      </header>
+      {upstreams.length === 0 && <Empty title={words.emptyTitle} text={words.empty} />}
+      {upstreams.map((upstream) => (
+        <UpstreamCard key={upstream.name} upstream={upstream} choices={choices?.models ?? []} />
+      ))}
+      <ConnectCodex codex={codex} />
+      <Lessons
+        lessons={lessons}
+        onForget={(upstream) => void page.attempt(() => reader.forgetLessons(upstream))}
+      />
+    </div>
+  );
+}
+
+function useReadAgain(reader: StatusReader): void {
+  useEffect(() => {
+    void reader.read();
+    const timer = setInterval(() => {
+      if (!document.hidden) void reader.read();
+    }, againMs);
+    return () => clearInterval(timer);
+  }, [reader]);
+}

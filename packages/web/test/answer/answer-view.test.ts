@@ -1,0 +1,202 @@
+import { afterAll, expect, test, vi } from "vitest";
+import { emptyTree, reduce, type TaskTree } from "@deltawire/tasks";
+import type { AnswerVersion } from "@deltawire/tasks/chats";
+import { keptAnswer, liveAnswer } from "../../src/answer/answer-view.ts";
+import { callsIn, stepsIn, type TimelineView } from "../../src/answer/timeline-view.ts";
+import { startGatewayProcess, type GatewayProcess } from "../gateway-process.ts";
+import { demoRun, pause, treeAfter, type DemoAsk, type DemoRun } from "./demo-run.ts";
+import { call, message, result, runningTask, sampleVersion, treeOfTasks } from "./sample-answer.ts";
+
+// Ten runs of a real gateway are made before the first of these, and the machine may be busy.
+vi.setConfig({ testTimeout: 60_000 });
+
+const letter = 'please send_message to Bob: "hello"';
+
+const asks = {
+  words: { text: "Show some markdown" },
+  weather: { text: "What is the weather in Paris?" },
+  cities: { text: "What is the weather in Paris, Rome and Oslo?" },
+  helper: { text: "ask forecaster about the weather in Paris" },
+  approved: { text: letter, decision: "approve" },
+  denied: { text: letter, decision: "deny" },
+  aborted: { text: letter, decision: "abort" },
+  picture: { text: "a blue house", settings: { model: "demo/painter" } },
+  stopped: {
+    text: "long 2000",
+    async meanwhile(client, taskId, chatId) {
+      const hasBegun = async () => (await client.task(taskId)).output.length > 1;
+      while (!(await hasBegun())) await pause(20);
+      await client.stop(chatId);
+    },
+  },
+  steered: {
+    text: "long 80",
+    meanwhile: (client, taskId) => client.steer(taskId, "and the weather in Rome?", "queue"),
+  },
+} satisfies Record<string, DemoAsk>;
+
+type Runs = Readonly<Record<keyof typeof asks, DemoRun>>;
+
+/** Made once, by the first test that wants them. */
+let recorded: Promise<Runs> | undefined;
+let gateway: GatewayProcess | undefined;
+
+afterAll(() => gateway?.close());
+
+async function demoRuns(): Promise<Runs> {
+  gateway = await startGatewayProcess();
+  const { url } = gateway;
+  const runs = await Promise.all(
+    Object.entries(asks).map(async ([name, ask]) => [name, await demoRun(url, ask)] as const),
+  );
+  return Object.fromEntries(runs) as unknown as Runs;
+}
+
+const runs = (): Promise<Runs> => (recorded ??= demoRuns());
+
+test("what a task has come to is drawn as what the chat keeps of it", async () => {
+  for (const [name, { tree, version }] of Object.entries(await runs())) {
+    const kept = keptAnswer(version);
+    expect(stepsIn(kept.timeline), name).not.toEqual([]);
+    expect(liveAnswer(tree, version), name).toEqual(kept);
+    expect(liveAnswer(tree, running(version)).status, name).toBe(version.status);
+  }
+});
+
+test("an event draws nothing anew but the step that it is about", async () => {
+  const { cities, helper } = await runs();
+  for (const { events, version } of [cities, helper]) {
+    let tree = emptyTree;
+    let view = liveAnswer(tree, running(version));
+    const deltas: number[] = [];
+    for (const event of events) {
+      tree = reduce(tree, [event]);
+      const next = liveAnswer(tree, running(version), view);
+      expect(next).toEqual(liveAnswer(tree, running(version)));
+      expect(liveAnswer(tree, running(version), next).timeline).toBe(next.timeline);
+      if (event.type.endsWith(".delta")) deltas.push(changedSteps(view.timeline, next.timeline));
+      view = next;
+    }
+    expect(deltas.length).toBeGreaterThan(10);
+    expect(Math.max(...deltas)).toBe(1);
+  }
+});
+
+test("calls of one round stand together, with their results, times and sources", async () => {
+  const { version } = (await runs()).cities;
+  const { timeline, cited } = keptAnswer(version);
+  const groups = stepsIn(timeline).filter(({ is }) => is === "calls");
+  expect(groups).toHaveLength(1);
+  const calls = callsIn(timeline);
+  expect(calls.map(({ call }) => JSON.parse(call.arguments))).toEqual([
+    { city: "Paris" },
+    { city: "Rome" },
+    { city: "Oslo" },
+  ]);
+  expect(
+    calls.every(({ state, durationMs }) => state === "completed" && durationMs !== undefined),
+  ).toBe(true);
+  expect(cited.length).toBeGreaterThan(0);
+  const source = timeline.sources.get(cited[0] ?? 0);
+  expect(source?.title).toMatch(/^The weather in /);
+  expect(calls.map(({ call }) => call.call_id)).toContain(source?.path.at(-1));
+});
+
+test("a sub-agent stands within its call, and what it cited leads to its own call", async () => {
+  const { version, tree } = (await runs()).helper;
+  const { timeline } = keptAnswer(version);
+  const [asked] = callsIn(timeline);
+  expect(asked?.child).toMatchObject({ agent: "forecaster", timeline: { isRunning: false } });
+  expect(asked?.child?.usage?.total_tokens).toBe(
+    tree.tasks[asked?.call.call_id ?? ""]?.usage.total_tokens,
+  );
+  const nested = asked?.child && callsIn(asked.child.timeline)[0];
+  expect(nested?.call.name).toBe("get_weather");
+  const [source] = timeline.sources.values();
+  expect(source).toMatchObject({
+    path: [asked?.call.call_id, nested?.call.call_id],
+    blocks: nested?.blocks,
+  });
+});
+
+test("what a person is asked stands at its call while it is asked", async () => {
+  const { approved: run } = await runs();
+  const { timeline } = liveAnswer(before(run, "task.approval.resolved"), running(run.version));
+  const [call] = callsIn(timeline);
+  expect(call).toMatchObject({ state: "waiting", asked: [{ kind: "call", status: "pending" }] });
+  expect(timeline.pending).toEqual(call?.asked);
+  expect(timeline.awaitsModel).toBe(false);
+  expect(callsIn(keptAnswer(run.version).timeline)[0]).toMatchObject({
+    state: "completed",
+    decisions: ["approve"],
+    asked: [],
+  });
+});
+
+test("what the user said meanwhile stands where the model heard it", async () => {
+  const { version } = (await runs()).steered;
+  const steps = stepsIn(keptAnswer(version).timeline);
+  expect(steps.map(({ is }) => is)).toEqual([
+    "reasoning",
+    "message",
+    "said",
+    "reasoning",
+    "message",
+    "calls",
+    "reasoning",
+    "message",
+  ]);
+});
+
+test("what was taken back moves nothing that the user said meanwhile", () => {
+  const [one, two] = [message("One."), message("Two.")];
+  const input = (taken_at: number) => ({
+    item: { type: "message" as const, id: "in_1", role: "user" as const, content: [] },
+    delivery: "steer" as const,
+    taken_at,
+  });
+  const gone = { type: "retracted" as const, id: "gone", reason: "interrupted" };
+  const task = runningTask("task_1", {
+    status: "completed",
+    output: [gone, one, gone, two],
+    inputs: [input(3)],
+  });
+  const kept = keptAnswer(sampleVersion({ output: [one, two], inputs: [input(1)] }));
+  expect(stepsIn(kept.timeline).map(({ is }) => is)).toEqual(["message", "said", "message"]);
+  expect(liveAnswer(treeOfTasks([task]), sampleVersion({})).timeline).toEqual(kept.timeline);
+});
+
+test("while a call runs nothing else is waited for, also when something was said meanwhile", () => {
+  const input = {
+    item: { type: "message" as const, id: "in_1", role: "user" as const, content: [] },
+    delivery: "steer" as const,
+  };
+  const awaits = (status: "executing" | "completed") => {
+    const ran = status === "completed" ? [result("a")] : [];
+    const asked = call("a", { status, outcome: status === "completed" ? "completed" : null });
+    const task = runningTask("task_1", { output: [asked, ...ran], inputs: [input] });
+    return liveAnswer(treeOfTasks([task]), sampleVersion({ status: "running" })).timeline
+      .awaitsModel;
+  };
+  expect(awaits("executing")).toBe(false);
+  expect(awaits("completed")).toBe(true);
+});
+
+/** The state right before the first event of a type. */
+function before({ events }: DemoRun, type: string): TaskTree {
+  return treeAfter(
+    events.slice(
+      0,
+      events.findIndex((event) => event.type === type),
+    ),
+  );
+}
+
+function running(version: AnswerVersion): AnswerVersion {
+  return { ...version, status: "running" };
+}
+
+function changedSteps(old: TimelineView, now: TimelineView): number {
+  const known = new Set(stepsIn(old));
+  return stepsIn(now).filter((step) => !known.has(step)).length;
+}

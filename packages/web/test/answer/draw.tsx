@@ -1,0 +1,52 @@
+import type { ReactNode } from "react";
+import { renderToStaticMarkup } from "react-dom/server";
+import type { AnswerVersion } from "@deltawire/tasks/chats";
+import { Answer } from "../../src/answer/answer.tsx";
+import { SceneContext } from "../../src/answer/scene.ts";
+import { PageContext, type Page } from "../../src/state/page.ts";
+import { LanguageContext, type Language } from "../../src/words/words.ts";
+import { openTab } from "../node-world.ts";
+import { sampleNode } from "./sample-answer.ts";
+
+/** What is drawn first, within an answer of a page that no gateway answers. */
+export function draw(node: ReactNode, language: Language = "en"): string {
+  return drawOn(openTab(nobody), node, language);
+}
+
+export function drawAnswer(version: AnswerVersion, language: Language = "en"): string {
+  const page = openTab(nobody);
+  const chat = page.openChat("chat_1");
+  const answer = <Answer chat={chat} node={sampleNode(version)} version={version} />;
+  return drawOn(page, answer, language);
+}
+
+const nobody = "http://127.0.0.1:1";
+
+function drawOn(page: Page, node: ReactNode, language: Language): string {
+  const scene = {
+    chat: page.openChat("chat_1"),
+    rootTaskId: "task_1",
+    nodeId: "node_1",
+    versionId: "version_1",
+  };
+  return renderToStaticMarkup(
+    <PageContext value={page}>
+      <LanguageContext value={language}>
+        <SceneContext value={scene}>{node}</SceneContext>
+      </LanguageContext>
+    </PageContext>,
+  );
+}
+
+/** The words of markup, without its tags. */
+export function wordsIn(markup: string): string {
+  return markup
+    .replaceAll(/<[^>]+>/g, " ")
+    .replaceAll("&quot;", '"')
+    .replaceAll("&#x27;", "'")
+    .replaceAll("&lt;", "<")
+    .replaceAll("&gt;", ">")
+    .replaceAll("&amp;", "&")
+    .replaceAll(/\s+/g, " ")
+    .trim();
+}

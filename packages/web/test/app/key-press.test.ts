@@ -1,0 +1,35 @@
+import { expect, test } from "vitest";
+import { isPressed, writes, type KeyPress } from "../../src/app/key-press.ts";
+
+const press = (key: string, held: Partial<KeyPress> = {}): KeyPress => ({
+  key,
+  ctrlKey: false,
+  metaKey: false,
+  shiftKey: false,
+  altKey: false,
+  ...held,
+});
+
+test.each<[keys: string, press: KeyPress, isMac: boolean, is: boolean]>([
+  ["mod+k", press("k", { ctrlKey: true }), false, true],
+  ["mod+k", press("K", { ctrlKey: true }), false, true],
+  ["mod+k", press("k", { metaKey: true }), true, true],
+  ["mod+k", press("k", { ctrlKey: true }), true, false],
+  ["mod+k", press("k"), false, false],
+  ["k", press("k", { ctrlKey: true }), false, false],
+  ["shift+j", press("J", { shiftKey: true }), false, true],
+  ["j", press("J", { shiftKey: true }), false, false],
+  // Where the question mark stands differs from keyboard to keyboard.
+  ["?", press("?", { shiftKey: true }), false, true],
+  ["?", press("?"), false, true],
+  ["mod++", press("+", { ctrlKey: true }), false, true],
+  ["alt+arrowup", press("ArrowUp", { altKey: true }), false, true],
+])("%s is meant by a press or not", (keys, pressed, isMac, is) => {
+  expect(isPressed(keys, pressed, isMac)).toBe(is);
+});
+
+test("a letter belongs to whoever writes, a key with Control does not", () => {
+  expect(writes(press("a"))).toBe(true);
+  expect(writes(press("A", { shiftKey: true }))).toBe(true);
+  expect(writes(press("k", { ctrlKey: true }))).toBe(false);
+});

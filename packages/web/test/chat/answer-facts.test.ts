@@ -1,0 +1,82 @@
+import type { AnswerVersion } from "@deltawire/tasks/chats";
+import { expect, test } from "vitest";
+import { canContinue, costOf, saysOf, wordsToCopy } from "../../src/chat/answer-facts.ts";
+import { usedInRows, usedInShort } from "../../src/chat/usage-words.ts";
+import { chatWords } from "../../src/chat/words.ts";
+import { formatFor } from "../../src/words/format.ts";
+import { answered, saying } from "./stage.ts";
+
+const version = (more: Partial<AnswerVersion> = {}): AnswerVersion => ({
+  ...answered,
+  version_id: "version_1",
+  created_at: "2026-01-01T00:00:00.000Z",
+  ...more,
+});
+const format = formatFor("en");
+
+test("an answer that waits for a person says so, and only while it runs", () => {
+  expect(saysOf({ status: "running" })).toBe("answering");
+  expect(saysOf({ status: "running", waiting: true })).toBe("waiting");
+  expect(saysOf({ status: "completed", waiting: true })).toBe("done");
+  expect(saysOf({ status: "aborted" })).toBe("stopped");
+  expect(saysOf({ status: "timeout" })).toBe("timedOut");
+});
+
+test("parts of one answer cost what they cost together, with their sub-agents", () => {
+  const own = { input_tokens: 100, output_tokens: 20, total_tokens: 120 };
+  const tree = { input_tokens: 300, output_tokens: 60, total_tokens: 360, cost: 0.01 };
+  const cost = costOf([
+    version({ usage: own, tree_usage: tree, time_ms: 1000 }),
+    version({ usage: own, time_ms: 500 }),
+  ]);
+  expect(cost).toEqual({
+    usage: { input_tokens: 400, output_tokens: 80, total_tokens: 480, cost: 0.01 },
+    ofSubAgents: 240,
+    timeMs: 1500,
+  });
+});
+
+test("an answer that tells nothing costs nothing that can be said", () => {
+  const cost = costOf([version()]);
+  expect(cost).toEqual({ usage: undefined, ofSubAgents: 0, timeMs: undefined });
+  expect(usedInShort(cost.usage, format, chatWords.en)).toEqual([]);
+  expect(usedInRows(cost, format, chatWords.en)).toEqual([]);
+});
+
+test("what was used is said in short and in rows, parts under what they are part of", () => {
+  const usage = {
+    input_tokens: 12_400,
+    cached_tokens: 8000,
+    output_tokens: 600,
+    reasoning_tokens: 0,
+    total_tokens: 13_000,
+    cost: 0.0125,
+    estimated: true,
+  };
+  expect(usedInShort(usage, format, chatWords.en)).toEqual(["about 13K tokens", "cost 0.0125"]);
+  const rows = usedInRows({ usage, ofSubAgents: 0, timeMs: 4200 }, format, chatWords.en);
+  expect(rows.map(({ name, value, isPart }) => [name, value, isPart])).toEqual([
+    ["Input", "12.4K", false],
+    ["of it cached", "8K", true],
+    ["Output", "600", false],
+    ["Total", "13K", false],
+    ["Cost", "0.0125", false],
+    ["Time", "4.2 s", false],
+  ]);
+});
+
+test("what is copied are the words, without markers of references and without tools", () => {
+  const output = [
+    ...saying("It is sunny [^1], says the report[^2]."),
+    { type: "tool_call", id: "call", call_id: "call", name: "look", arguments: "{}" } as const,
+    ...saying("Code keeps `[^1]`."),
+  ];
+  expect(wordsToCopy([output])).toBe("It is sunny, says the report.\n\nCode keeps `[^1]`.");
+});
+
+test("only what has words of a model that chats can be gone on with", () => {
+  expect(canContinue(version({ output: saying("half a") }))).toBe(true);
+  expect(canContinue(version({ output: saying(" ") }))).toBe(false);
+  expect(canContinue(version({ output: saying("x"), status: "running" }))).toBe(false);
+  expect(canContinue(version({ output: saying("x"), model_type: "image-gen" }))).toBe(false);
+});

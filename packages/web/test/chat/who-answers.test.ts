@@ -1,0 +1,55 @@
+import { expect, test } from "vitest";
+import { answererIn, choicesFound, choicesToPick, patchFor } from "../../src/chat/who-answers.ts";
+import { choices, model } from "./choices-for-tests.ts";
+
+test("a chat that says nothing is answered by what the gateway has configured", () => {
+  expect(answererIn({}, choices())).toMatchObject({ is: "model", name: "demo/clean" });
+});
+
+test("of an agent what its model can do is known", () => {
+  expect(answererIn({ agent: "demo-agent" }, choices())).toMatchObject({
+    is: "agent",
+    name: "demo-agent",
+    model: { name: "demo/clean" },
+  });
+});
+
+test("an agent that is named as a model is still an agent", () => {
+  expect(answererIn({ model: "demo-agent" }, choices())?.is).toBe("agent");
+});
+
+test("a model that the gateway does not list answers all the same, with nothing known of it", () => {
+  expect(answererIn({ model: "other/new" }, choices())).toEqual({
+    is: "model",
+    name: "other/new",
+    model: undefined,
+  });
+});
+
+test("choices come in groups: the configured one, agents, models, pictures, sound", () => {
+  const { models } = choices();
+  const all = choicesToPick(
+    choices({ models: [model("a/voice", { type: "audio-tts" }), ...models] }),
+  );
+  expect(all.map(({ group, name }) => `${group} ${name}`)).toEqual([
+    "default demo/clean",
+    "agents demo-agent",
+    "chat demo/clean",
+    "pictures demo/painter",
+    "sound a/voice",
+  ]);
+});
+
+test("a search finds by all of its words, in names and descriptions, in any case", () => {
+  const all = choicesToPick(choices());
+  const names = (query: string) => choicesFound(all, query).map(({ name }) => name);
+  expect(names("SHOWS demo")).toEqual(["demo-agent"]);
+  expect(names("clean")).toEqual(["demo/clean"]);
+  expect(names("clean painter")).toEqual([]);
+  expect(names(" ")).toHaveLength(all.length);
+});
+
+test("whoever is chosen takes out the other kind", () => {
+  expect(patchFor({ agent: "demo-agent" })).toEqual({ agent: "demo-agent", model: null });
+  expect(patchFor({})).toEqual({ agent: null, model: null });
+});

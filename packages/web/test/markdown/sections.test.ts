@@ -1,0 +1,51 @@
+import { expect, test } from "vitest";
+import { partsOf, sameParts } from "../../src/markdown/parts-of.ts";
+import { ranksOf, Sections } from "../../src/markdown/sections.ts";
+
+test("a full section stays the same object while the text grows, and when it ends", () => {
+  const sections = new Sections();
+  const text = Array.from({ length: 100 }, (_, nth) => `# h${nth}\n\nparagraph ${nth}\n\n`).join(
+    "",
+  );
+  let before = sections.of("", true);
+  for (let end = 50; end < text.length; end += 50) {
+    const now = sections.of(text.slice(0, end), true);
+    for (const [at, section] of before.slice(0, -1).entries()) expect(now[at]).toBe(section);
+    before = now;
+  }
+  const ended = sections.of(text, false);
+  expect(ended.length).toBe(9);
+  expect(ended.slice(0, 8).every(({ blocks }) => blocks.length === 24)).toBe(true);
+  expect(ended.slice(0, before.length - 1)).toEqual(before.slice(0, -1));
+  expect(ended.flatMap(({ blocks }) => blocks).length).toBe(200);
+});
+
+test("a text that was rewritten has new sections from there on", () => {
+  const sections = new Sections();
+  const paragraphs = Array.from({ length: 60 }, (_, nth) => `p${nth}`);
+  const [first] = sections.of(paragraphs.join("\n\n"), true);
+  const now = sections.of(paragraphs.with(30, "other").join("\n\n"), true);
+  expect(now[0]).toBe(first);
+  expect(now[1]?.blocks[6]).toMatchObject({ inline: [{ text: "other" }] });
+  expect(sections.of("p0", false)).toMatchObject([{ blocks: [{ inline: [{ text: "p0" }] }] }]);
+});
+
+test("a heading's rank goes on from the section before", () => {
+  const sections = new Sections();
+  const all = sections.of(`## a\n\n### b\n\n${"x\n\n".repeat(22)}###### c`, false);
+  expect(all.map(({ above }) => above)).toEqual([2, 4]);
+  expect(all.map((one) => ranksOf(one).filter((rank) => rank !== undefined))).toEqual([
+    [3, 4],
+    [5],
+  ]);
+});
+
+test("parts hold everything once, and are the same if what they hold is", () => {
+  const all = Array.from({ length: 95 }, (_, nth) => ({ nth }));
+  const parts = partsOf(all);
+  expect(parts.map(({ from }) => from)).toEqual([0, 40, 80]);
+  expect(parts.flatMap(({ part }) => part)).toEqual(all);
+  expect(sameParts(all, [...all])).toBe(true);
+  expect(sameParts(all, all.with(3, { nth: 3 }))).toBe(false);
+  expect(sameParts(all, all.slice(1))).toBe(false);
+});

@@ -1,0 +1,125 @@
+import { createChatClient } from "@deltawire/tasks/chats";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startGatewayProcess, type GatewayProcess } from "../gateway-process.ts";
+import { nodeWorld, openTab, until } from "../node-world.ts";
+import { answered, answerIn, newChat, say } from "./chat-tab.ts";
+
+let gateway: GatewayProcess;
+beforeAll(async () => {
+  gateway = await startGatewayProcess();
+});
+afterAll(() => gateway.close());
+
+const isOne = (pending: readonly unknown[]) => pending.length === 1;
+const isNone = (pending: readonly unknown[]) => pending.length === 0;
+
+test("what an answer asks is pending in all tabs, and of two that decide at once one is told who was first", async () => {
+  const page = openTab(gateway.url);
+  const other = openTab(gateway.url);
+  const chat = await newChat(page, { agent: "demo-agent" });
+  await say(page, chat, "Send a message to Bob");
+  const [asked] = await until(page.approvals.pending, ([one]) => one?.input_schema !== undefined);
+  const [seen] = await until(other.approvals.pending, isOne);
+  expect(seen).toEqual(asked);
+  expect(asked).toMatchObject({
+    call: { name: "send_message" },
+    chat: { chat_id: chat.chatId },
+    agent: "demo-agent",
+    depth: 0,
+  });
+  const id = asked?.approval.approval_id ?? "";
+  const deciding = [
+    page.approvals.decide(id, { decision: "approve" }),
+    other.approvals.decide(id, { decision: "deny" }),
+  ];
+  expect(page.approvals.deciding.get()).toEqual(new Set([id]));
+  await Promise.all(deciding);
+  for (const tab of [page, other]) {
+    expect(tab.approvals.deciding.get()).toEqual(new Set());
+    expect(tab.approvals.pending.get()).toEqual([]);
+  }
+  const told = [page, other].flatMap((tab) => tab.toasts.all.get());
+  expect(told).toMatchObject([
+    {
+      text: expect.stringMatching(/^Already decided: user was first and decided: (approve|deny)$/),
+    },
+  ]);
+  await answered(chat);
+});
+
+test("what is asked is there before the gateway is asked for it, and gone as soon as the answer is stopped", async () => {
+  const world = nodeWorld(gateway.url);
+  const page = openTab(gateway.url, {
+    ...world,
+    fetch: (url, init) =>
+      url.endsWith("/api/approvals")
+        ? new Promise((_, reject) => setTimeout(() => reject(new TypeError("too slow")), 500))
+        : world.fetch(url, init),
+  });
+  const chat = await newChat(page, { agent: "demo-agent" });
+  await say(page, chat, "Send a message to Bob");
+  const [asked] = await until(page.approvals.pending, isOne);
+  const version = answerIn(chat.state.get());
+  expect(asked).toMatchObject({
+    root_task_id: version?.task_id,
+    call: { name: "send_message", arguments: expect.stringContaining("Bob") },
+    chat: { chat_id: chat.chatId, version_id: version?.version_id },
+  });
+  expect(await chat.stop()).toBe(true);
+  await until(page.approvals.pending, isNone);
+});
+
+test("one of a chat that is not open is noticed by the list, and gone when somebody else has decided", async () => {
+  const page = openTab(gateway.url);
+  await until(page.connection, ({ is }) => is === "live");
+  const client = createChatClient({ fetch, base: gateway.url });
+  const { chat } = await client.create({ settings: { agent: "demo-agent" } });
+  await client.send(chat.chat_id, { text: "Send a message to Bob" });
+  const [asked] = await until(page.approvals.pending, isOne);
+  expect(asked?.chat?.chat_id).toBe(chat.chat_id);
+  await client.decide(asked?.approval.approval_id ?? "", { decision: "deny", reason: "asleep" });
+  await until(page.approvals.pending, isNone);
+});
+
+test("a page that nobody looks at still counts what waits, without a stream", async () => {
+  const world = nodeWorld(gateway.url, { faster: 200 });
+  let streams = 0;
+  const page = openTab(gateway.url, {
+    ...world,
+    fetch(url, init) {
+      if (!url.includes("/api/events")) return world.fetch(url, init);
+      streams += 1;
+      init?.signal?.addEventListener("abort", () => (streams -= 1));
+      return world.fetch(url, init);
+    },
+  });
+  await until(page.connection, ({ is }) => is === "live");
+  world.turn({ visible: false });
+  await expect.poll(() => streams).toBe(0);
+  const client = createChatClient({ fetch, base: gateway.url });
+  const { chat } = await client.create({ settings: { agent: "demo-agent" } });
+  await client.send(chat.chat_id, { text: "Send a message to Bob" });
+  const [asked] = await until(page.approvals.pending, isOne);
+  await until(
+    page.list.state,
+    (state) => state.is === "ready" && state.chats.some(({ chat_id }) => chat_id === chat.chat_id),
+  );
+  expect(streams).toBe(0);
+  expect(page.connection.get().is).toBe("live");
+  await client.decide(asked?.approval.approval_id ?? "", { decision: "deny" });
+  await until(page.approvals.pending, isNone);
+});
+
+test("arguments that are no good decide nothing: the gateway's word is thrown, and it stays pending", async () => {
+  const page = openTab(gateway.url);
+  const chat = await newChat(page, { agent: "demo-agent" });
+  await say(page, chat, "Send a message to Bob");
+  const [asked] = await until(page.approvals.pending, isOne);
+  const id = asked?.approval.approval_id ?? "";
+  const wrong = page.approvals.decide(id, { decision: "approve", arguments: { to: 7 } });
+  await expect(wrong).rejects.toMatchObject({ name: "ChatApiError", status: 400 });
+  expect(page.approvals.pending.get()).toHaveLength(1);
+  expect(page.approvals.deciding.get()).toEqual(new Set());
+  await page.approvals.decide(id, { decision: "deny" });
+  await answered(chat);
+});
