@@ -3,6 +3,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join, posix } from "node:path";
 import { describe, expect, test } from "vitest";
+import { importsOf } from "./imports-of.ts";
 import { readJson, type RepositoryFile, repositoryFiles, root } from "./repository-files.ts";
 
 /** `entries` are the ways in beside the package's index. */
@@ -270,17 +271,6 @@ function forbiddenDependencies(folder: string, manifest: Manifest): string[] {
     .flatMap((field) => Object.keys(manifest[field] ?? {}))
     .filter((name) => rule?.pure || (isPackageOfOurs(name) && !allowed.includes(name)))
     .map((name) => `${folder} depends on ${name}`);
-}
-
-function importsOf(text: string): { from: string; typesOnly: boolean }[] {
-  const code = text.replace(/`[^`]*`/g, "``").replace(/\/\/.*|\/\*[^]*?\*\//g, "");
-  const statements =
-    /^\s*(?:import|export)\s+(type\s+)?(?:[^;"'=()]*?\sfrom\s*)?["']([^"']+)["']/gm;
-  const calls = /\bimport\s*\(\s*["']([^"']+)["']/g;
-  return [
-    ...[...code.matchAll(statements)].map(([, type, from = ""]) => ({ from, typesOnly: !!type })),
-    ...[...code.matchAll(calls)].map(([, from = ""]) => ({ from, typesOnly: false })),
-  ];
 }
 
 function isPackageOfOurs(from: string): boolean {

@@ -68,6 +68,7 @@ export class Runtime {
   readonly #trees = new Map<string, { tree: TreeRun; ended: Promise<void> }>();
   readonly #takingUp = new Map<string, Promise<TreeRun | undefined>>();
   readonly #listeners = new Map<string, Set<Listener>>();
+  readonly #pendingListeners = new Set<() => void>();
   readonly #pending: PendingDecisions;
   #again: NodeJS.Timeout | undefined;
   #againAfterMs = againAfterMs.first;
@@ -181,6 +182,12 @@ export class Runtime {
     return this.#pending.all();
   }
 
+  /** Tells whenever that may be another, of whichever task. The answer ends it. */
+  subscribePending(listener: () => void): () => void {
+    this.#pendingListeners.add(listener);
+    return () => this.#pendingListeners.delete(listener);
+  }
+
   /** Ends a task, or the task of a sub-agent alone. Answers when that is kept. */
   async cancel(
     taskId: string,
@@ -195,18 +202,20 @@ export class Runtime {
     return this.#endAlone(root, by, reason);
   }
 
-  /** A user's word while the task runs: for the next round, or for when the agent has answered. */
+  /** A user's word while the task runs: for the next round, or for when the agent has answered. `id`: of its item. */
   async input(
     taskId: string,
     content: string | readonly ContentPart[],
     delivery: "steer" | "queue",
+    id = this.#options.newId("in"),
   ): Promise<"added" | "ended" | "unknown"> {
     const root = await this.#options.log.rootOf(taskId);
     if (root === undefined) return "unknown";
     const parts = await partsOf(content, this.#options.blobs);
     const running = await this.#running(root);
     if (running instanceof RuntimeError) throw running;
-    return (await running?.addInput(taskId, parts, delivery)) === true ? "added" : "ended";
+    const item = { type: "message", id, role: "user", content: parts } as const;
+    return (await running?.addInput(taskId, item, delivery)) === true ? "added" : "ended";
   }
 
   /**
@@ -230,13 +239,19 @@ export class Runtime {
 
   #tree(id: string, from: Beginning): TreeRun {
     const { agentFor: _agentFor, ...options } = this.#options;
+    let asked = from.state?.approvals ?? [];
     return new TreeRun(
       {
         ...options,
         onKept: (entries, state) => {
           this.#againAfterMs = againAfterMs.first;
           for (const listener of this.#listeners.get(id) ?? [])
-            this.#tell(listener, entries, state);
+            this.#tell(() => listener(entries, state));
+          const before = asked;
+          // A task that has ended asks nothing, whatever it had asked.
+          asked = hasEnded(state.tasks[id]?.status) ? [] : state.approvals;
+          if (asked !== before && asked.length + before.length > 0)
+            for (const listener of this.#pendingListeners) this.#tell(listener);
         },
         onLost: (error) => {
           const lost = `task ${id} has stopped, its log cannot be written: ${messageOf(error)}`;
@@ -265,9 +280,9 @@ export class Runtime {
     this.#trees.set(id, { tree, ended });
   }
 
-  #tell(listener: Listener, entries: readonly LogEntry[], state: TaskTree): void {
+  #tell(listener: () => void): void {
     try {
-      listener(entries, state);
+      listener();
     } catch (error) {
       this.#options.onFailure(`a listener failed: ${messageOf(error)}`, error);
     }

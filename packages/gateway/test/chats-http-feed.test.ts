@@ -131,6 +131,7 @@ test("a reader whose stamp is older than the last removal that is known is told 
           chatChanges: () => Promise.resolve([]),
         },
         subscribe: () => () => undefined,
+        subscribePending: () => () => undefined,
       },
       { after, heartbeatMs: 15_000, idOf: (stamp) => stamp },
       { write: (text) => written.push(text), wake: () => undefined },
@@ -142,6 +143,25 @@ test("a reader whose stamp is older than the last removal that is known is told 
   expect(await opening(5)).toEqual(["chats.opened"]);
   expect(await opening(9)).toEqual(["chats.opened"]);
   expect(await opening(10)).toEqual(["chats.opened", "chats.reset"]);
+});
+
+test("each question to a person and each end of one is told, also while the chat only goes on waiting", async () => {
+  const { client, url } = await chatScene();
+  const { chat } = await client.create({ settings: { agent: "demo-agent" } });
+  const reader = readerOf(url, "");
+  const told = () => reader.types.filter((type) => type === "approvals.changed").length;
+  const pending = async () => (await client.approvals()).data;
+  await reader.until("the opening", ({ types }) => types.length > 0);
+  await client.send(chat.chat_id, { text: 'send_message to Bob: "a", open_private_note "keys"' });
+  for (let seen = 0; (await pending()).length < 2; seen = told())
+    await reader.until("a question", () => told() > seen);
+  for (const { approval } of await pending()) {
+    const seen = told();
+    await client.decide(approval.approval_id, { decision: "deny" });
+    await reader.until("the decision", () => told() > seen);
+  }
+  await whenSettled(client, chat.chat_id);
+  expect(await pending()).toEqual([]);
 });
 
 test("a silence is filled with heartbeats, which move no cursor", async () => {

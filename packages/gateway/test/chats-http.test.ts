@@ -39,6 +39,28 @@ describe("a chat", () => {
     expect(empty.status).toBe(201);
   });
 
+  test("is made once under a key, and so are those of a file and a part of another", async () => {
+    const { client } = await chatScene();
+    const twice = async <Made>(make: (key: { idempotencyKey: string }) => Promise<Made>) => {
+      const key = { idempotencyKey: `key ${Math.random()}` };
+      const [one, other] = await Promise.all([make(key), make(key)]);
+      expect(other).toEqual(one);
+      return one;
+    };
+    const { chat } = await twice((key) => client.create({ title: "One" }, key));
+    const { id, question } = await answeredChat(client);
+    await twice((key) => client.extract(id, { node_id: question }, key));
+    const { text } = await client.exportAs(id, "json");
+    const file = JSON.parse(text) as { chats: unknown[] };
+    const several = { ...file, chats: [...file.chats, ...file.chats] };
+    expect((await twice((key) => client.importFrom(several, key))).data).toHaveLength(2);
+    expect((await client.list()).data).toHaveLength(5);
+    const other = await client.create({ title: "One" }, { idempotencyKey: "k" });
+    expect(other.chat.chat_id).not.toBe(chat.chat_id);
+    const refused = client.create({ title: "Two" }, { idempotencyKey: "k" });
+    expect((await refusalOf(refused)).slice(0, 2)).toEqual([409, "idempotency_conflict"]);
+  });
+
   test("answers a message, and the answer is a task that anybody can follow", async () => {
     const { client, url, replies } = await chatScene();
     const { chat } = await client.create({ settings: { model: "demo/clean" } });

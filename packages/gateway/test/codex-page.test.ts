@@ -8,13 +8,13 @@ import { runningGateway } from "./running-gateway.ts";
 let home = "";
 afterEach(() => rm(home, { recursive: true, force: true }));
 
-async function codexPage(codexConfig: string | undefined) {
+async function codexPage(codexConfig: string | undefined, headers: Record<string, string> = {}) {
   home = await mkdtemp(join(tmpdir(), "deltawire-codex-"));
   await mkdir(join(home, ".codex"));
   if (codexConfig !== undefined) await writeFile(join(home, ".codex", "config.toml"), codexConfig);
   const world = { cwd: home, home, env: {}, platform: "linux" as const };
   const gateway = await runningGateway("", { world });
-  const reply = await fetch(`${gateway.url}/deltawire/codex`);
+  const reply = await fetch(`${gateway.url}/deltawire/codex`, { headers });
   const page = (await reply.json()) as Record<string, unknown>;
   await gateway.close();
   return { gateway, page };
@@ -35,7 +35,22 @@ test("the block to paste is TOML that leads Codex to this gateway, with its firs
       },
     },
   });
+  const { port } = new URL(gateway.url);
+  expect(page["command"]).toBe(`deltawire --port ${port} codex -m ${String(page["model"])}`);
   expect(page).toMatchObject({ token_required: false, migration: { is: "not needed" } });
+});
+
+test("behind a proxy with TLS the block leads to the proxy by TLS", async () => {
+  for (const [proto, scheme] of [
+    ["https", "https"],
+    ["HTTPS, http", "https"],
+    ["http, https", "http"],
+  ] as const) {
+    const { gateway, page } = await codexPage(undefined, { "x-forwarded-proto": proto });
+    const url = gateway.url.replace(/^http/, scheme);
+    expect([proto, page["url"]]).toEqual([proto, url]);
+    expect(page["block"]).toContain(`base_url = "${url}/v1"`);
+  }
 });
 
 test("a provider that Codex refuses is shown as a diff, without its key, and nothing is written", async () => {

@@ -134,6 +134,19 @@ describe("other agents", () => {
     ]);
   });
 
+  test.each(["请 forecaster 查一下 Oslo 的天气", "让 forecaster，查一下 Oslo 的天气"])(
+    "an agent is asked in Chinese: %s",
+    (words) => {
+      expect(calls(words, { tools: [help] })).toMatchObject([
+        ["ask_for_help", { name: "forecaster", prompt: "查一下 Oslo 的天气" }],
+      ]);
+    },
+  );
+
+  test("a tool that is asked for in Chinese is no agent", () => {
+    expect(calls("请用 get_weather 查一下 Paris 的天气", { tools: [help] })).toEqual([]);
+  });
+
   test("help is asked for without a name too", () => {
     expect(calls("Please ask for help", { tools: [help] })).toMatchObject([
       ["ask_for_help", { name: "Helper", prompt: "Please ask for help" }],

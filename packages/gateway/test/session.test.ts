@@ -11,7 +11,7 @@ const token = "token-one-0123456789";
 const demo = "[server]\nport = 0\ndemo = true\n";
 const secure = `${demo}tokens = ["${token}"]\n[clients.laptop]\ntoken = "token-two-0123456789"\n`;
 const cookieForm =
-  /^deltawire_session=([\w-]{43}); Path=\/; HttpOnly; SameSite=Strict; Max-Age=2592000$/;
+  /^deltawire_session_\d+=([\w-]{43}); Path=\/; HttpOnly; SameSite=Strict; Max-Age=2592000$/;
 
 interface Described {
   content: { "application/json": { schema: Record<string, unknown> } };
@@ -25,6 +25,11 @@ function signIn(url: string, body: unknown, headers: Record<string, string> = {}
     headers: { "content-type": "application/json", ...headers },
     body: typeof body === "string" ? body : JSON.stringify(body),
   });
+}
+
+/** Cookies know no ports: a gateway's is named after its own. */
+function nameAt(url: string): string {
+  return `deltawire_session_${new URL(url).port}`;
 }
 
 /** The cookie as a browser sends it. */
@@ -54,7 +59,7 @@ describe("a token", () => {
     expect(await response.json()).toEqual(session);
     const [, value = ""] = cookieForm.exec(response.headers.get("set-cookie") ?? "") ?? [];
     expect(value).toBe(sessionValue("token-two-0123456789"));
-    const cookie = `deltawire_session=${value}`;
+    const cookie = `${nameAt(url)}=${value}`;
     expect(await sessionOf(url, { cookie })).toEqual(session);
     expect(await statusWith(url, { cookie })).toBe(200);
   });
@@ -109,7 +114,7 @@ describe("a token", () => {
     const response = await signIn(url, { token: "whatever" });
     expect([response.status, await response.json()]).toEqual([200, session]);
     expect(response.headers.get("set-cookie")).toBeNull();
-    for (const headers of [{}, { cookie: "deltawire_session=nonsense" }])
+    for (const headers of [{}, { cookie: `${nameAt(url)}=nonsense` }])
       expect(await statusWith(url, headers)).toBe(200);
   });
 });
@@ -151,7 +156,7 @@ describe("the cookie", () => {
       { cookie, origin, "sec-fetch-site": "same-origin" },
       { cookie, "sec-fetch-site": "none" },
       { cookie: `theme=dark; ${cookie}; other=1` },
-      { cookie: `deltawire_session=old; ${cookie}` },
+      { cookie: `${nameAt(url)}=old; ${cookie}` },
     ])
       expect([headers, await statusWith(url, headers)]).toEqual([headers, 200]);
   });
@@ -194,15 +199,19 @@ describe("the cookie", () => {
   test("opens nothing if it is another, or the token itself", async () => {
     const { url } = await start();
     const value = sessionValue(token);
+    const name = nameAt(url);
     for (const cookie of [
-      "deltawire_session=",
-      `deltawire_session=${token}`,
-      `deltawire_session=${value.slice(0, -1)}`,
-      `deltawire_session=${value}A`,
-      `deltawire_session=${sessionValue("another-token-0123")}`,
-      `Deltawire_session=${value}`,
-      `xdeltawire_session=${value}`,
-      `deltawire_session="${value}"`,
+      `${name}=`,
+      `${name}=${token}`,
+      `${name}=${value.slice(0, -1)}`,
+      `${name}=${value}A`,
+      `${name}=${sessionValue("another-token-0123")}`,
+      `D${name.slice(1)}=${value}`,
+      `x${name}=${value}`,
+      `${name}="${value}"`,
+      // Of a gateway on another port.
+      `${name}0=${value}`,
+      `deltawire_session=${value}`,
       value,
     ])
       expect([cookie, await statusWith(url, { cookie })]).toEqual([cookie, 401]);
@@ -218,10 +227,13 @@ describe("the cookie", () => {
   test("survives a restart, and ends with its token", async () => {
     const first = await start();
     const cookie = await cookieOf(first.url);
+    const onPort = (toml: string) => start(toml.replace("port = 0", `port = ${port}`));
+    const { port } = new URL(first.url);
     await first.close();
-    const again = await start();
+    const again = await onPort(secure);
     expect(await statusWith(again.url, { cookie })).toBe(200);
-    const changed = await start(`${demo}tokens = ["token-new-0123456789"]\n`);
+    await again.close();
+    const changed = await onPort(`${demo}tokens = ["token-new-0123456789"]\n`);
     expect(await statusWith(changed.url, { cookie })).toBe(401);
     expect(await sessionOf(changed.url, { cookie })).toMatchObject({ signed_in: false });
   });
@@ -232,7 +244,7 @@ describe("the cookie", () => {
     const response = await fetch(`${url}/api/session`, { method: "DELETE", headers: { cookie } });
     expect(await response.json()).toEqual({ version, token_required: true, signed_in: false });
     expect(response.headers.get("set-cookie")).toBe(
-      "deltawire_session=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0",
+      `${nameAt(url)}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0`,
     );
   });
 
@@ -268,6 +280,18 @@ describe("wrong tokens", () => {
     // A right one has to wait as well, or waiting would tell which is right. Whoever has a token may still use it.
     expect((await signIn(url, { token })).status).toBe(429);
     expect(await statusWith(url, { authorization: `Bearer ${token}` })).toBe(200);
+  });
+
+  test("in a header are refused at once, each with a line in the log, and right ones do not notice", async () => {
+    const { url, lines } = await start();
+    const began = performance.now();
+    const bearer = (given: string) => ({ authorization: `Bearer ${given}` });
+    for (let tries = 0; tries < 20; tries += 1)
+      expect(await statusWith(url, bearer("token-wrong-0123456789"))).toBe(401);
+    expect(await statusWith(url, bearer(token))).toBe(200);
+    expect((await signIn(url, { token })).status).toBe(200);
+    expect(performance.now() - began).toBeLessThan(5000);
+    expect(lines.filter((line) => line.includes("missing_token"))).toHaveLength(20);
   });
 
   test("are forgiven by a right one", async () => {

@@ -99,12 +99,16 @@ export class StagedTasks implements TaskRuntime {
     return "canceled" as const;
   }
 
-  async input(taskId: string, content: TaskRequest["input"], delivery: "steer" | "queue") {
+  async input(
+    taskId: string,
+    content: TaskRequest["input"],
+    delivery: "steer" | "queue",
+    id = newId("in"),
+  ) {
     const task = await this.#running(taskId);
     if (typeof task === "string") return task;
     const parts =
       typeof content === "string" ? [{ type: "text" as const, text: content }] : content;
-    const id = newId("in");
     const item: InputItem = { type: "message", id, role: "user", content: [...parts] };
     await task.emit({ type: "task.input.added", item, delivery });
     return "added" as const;

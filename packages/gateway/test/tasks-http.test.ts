@@ -345,6 +345,34 @@ describe("a task", () => {
     expect(await failureOf(await post(path, { input: "x" }))).toEqual([409, "task_ended", null]);
   });
 
+  test("hears a word with a key once, and who asks again is told so, also after its end", async () => {
+    const { tasks, post } = await stage();
+    const task = await tasks.task();
+    const path = `/api/tasks/${task.id}/input`;
+    const key = { "idempotency-key": "word" };
+    const [first, second] = await Promise.all([
+      post(path, { input: "Wait" }, key),
+      post(path, { input: "Wait" }, key),
+    ]);
+    expect(first.headers.get("idempotent-replayed")).toBeNull();
+    expect(second.headers.get("idempotent-replayed")).toBe("true");
+    expect(await second.json()).toEqual(await first.json());
+    expect(await failureOf(await post(path, { input: "Go" }, key))).toEqual([
+      409,
+      "idempotency_conflict",
+      "Idempotency-Key",
+    ]);
+    await post(path, { input: "Wait" }, { "idempotency-key": "another word" });
+    expect(task.kept.tasks[task.id]?.inputs).toHaveLength(2);
+    await task.end();
+    expect((await post(path, { input: "Wait" }, key)).status).toBe(200);
+    expect(await failureOf(await post(path, { input: "x" }, { "idempotency-key": "x" }))).toEqual([
+      409,
+      "task_ended",
+      null,
+    ]);
+  });
+
   test("that waits for its runtime says so", async () => {
     const { tasks, post } = await stage();
     const task = await tasks.task();

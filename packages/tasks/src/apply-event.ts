@@ -82,6 +82,9 @@ const table: { [T in TaskEventType]: Handler<T> } = {
     const output = draft.list(task.output);
     output.push(draft.own({ ...event.item, status: event.item.status ?? "in_progress" }));
     task.output = output;
+    // A time that is not told is not that of the item before it.
+    if (event.ts === undefined) delete task.item_added_at;
+    else task.item_added_at = event.ts;
   },
   "task.output_item.updated": (draft, event) => {
     const item = anyItem(draft, event);

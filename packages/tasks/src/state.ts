@@ -32,6 +32,8 @@ export interface TaskState {
   readonly status: TaskStatus;
   /** By `output_index`; what was taken back keeps its place. */
   readonly output: readonly (OutputItem | RetractedItem)[];
+  /** When the last of them was opened, in ISO 8601. */
+  readonly item_added_at?: string;
   readonly usage: Usage;
   readonly tree_usage?: Usage;
   /** Of the last round that was started. */

@@ -5,7 +5,9 @@ import {
   Reducer,
   snapshotOf,
   TaskError,
+  taskView,
   treeOf,
+  type OutputItem,
   type TaskEvent,
   type TaskEventBody,
   type TaskState,
@@ -93,6 +95,25 @@ describe("what the events amount to", () => {
       { ...run, started_at: ts, outcome: "timeout", duration_ms: 1500 },
     ]);
     expect(treeOf(snapshotOf(over))).toEqual(over);
+  });
+
+  test("a task says when its last item was opened, in its state and not in its view", () => {
+    const ts = "2026-01-01T00:00:00.000Z";
+    const item: OutputItem = { type: "reasoning", id: "rs_9", summary: [] };
+    const added = { type: "task.output_item.added", task_id: "task_1" } as const;
+    const before = reduce(emptyTree, opened);
+    const at = rootOf(before).output.length;
+    const event = { ...added, item, output_index: at, sequence_number: before.head + 1 };
+    const thinks = reduce(before, [{ ...event, ts }]);
+    expect(rootOf(thinks).item_added_at).toBe(ts);
+    expect(treeOf(snapshotOf(thinks))).toEqual(thinks);
+    expect(taskView(thinks)).toEqual(taskView(reduce(before, [event])));
+    const untold = next(thinks, {
+      type: added.type,
+      item: { ...item, id: "rs_10" },
+      output_index: at + 1,
+    });
+    expect(rootOf(untold)).not.toHaveProperty("item_added_at");
   });
 
   test("the items of the root, with their last status", () => {

@@ -5,8 +5,8 @@ import { offersReload } from "./app/offers-reload.ts";
 import { sharesSession } from "./app/shares-session.ts";
 import { showPreferences, Spoken } from "./app/shown-preferences.tsx";
 import { browserWorld } from "./gateway/world.ts";
+import { PageContext } from "./hooks/use-page.ts";
 import { createPage } from "./state/create-page.ts";
-import { PageContext } from "./state/page.ts";
 import "./parts/theme.css";
 import "./parts/parts.css";
 

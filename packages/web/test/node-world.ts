@@ -37,7 +37,7 @@ export function nodeWorld(
     now: Date.now,
     newId: () => `id-${(ids += 1)}-${Math.random()}`,
     storage,
-    router: { route, go: route.set },
+    router: { route, go: route.set, replace: route.set },
     languages: ["en"],
     isVisible: () => now.visible,
     isOnline: () => now.online,

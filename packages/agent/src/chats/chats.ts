@@ -33,6 +33,7 @@ import { changedSettings, mustBeKnown, mustBeSettings } from "./check-chat-setti
 import { extractedChat } from "./extracted-chat.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import type { ModelAbilities } from "./model-abilities.ts";
+import { promisedIds, promisingWorld } from "./promised-ids.ts";
 import type { Asking } from "./ask-question.ts";
 import { Sending, type EditRequest, type SendRequest } from "./sending.ts";
 
@@ -87,9 +88,13 @@ export class Chats {
     });
   }
 
+  /** `promised`: the id that it gets; the one that has it already is what was asked for before. The same for the two below. */
   async create(
     given: { title?: string; settings?: ChatSettings; tags?: readonly string[] } = {},
+    promised?: string,
   ): Promise<KeptChat> {
+    const [before] = await this.#madeBefore(promised);
+    if (before !== undefined) return before;
     const { settings = {} } = given;
     mustBeSettings(settings);
     const [problem] = [
@@ -98,7 +103,8 @@ export class Chats {
     ];
     if (problem !== undefined) throw new ChatError("bad_value", problem);
     await mustBeKnown(settings, "settings", this.#options);
-    return this.#created({ chat: newChat({ ...given, settings }, this.#records.world) });
+    const chat = newChat({ ...given, settings }, this.#worldOf(promised));
+    return this.#created({ chat });
   }
 
   /** With all that answers which run have said so far. Undefined: there is none. */
@@ -161,11 +167,12 @@ export class Chats {
   }
 
   /** A part of a chat as a chat of its own; the old one stays as it is. */
-  async extract(chatId: string, nodeId: string): Promise<KeptChat> {
+  async extract(chatId: string, nodeId: string, promised?: string): Promise<KeptChat> {
+    const [before] = await this.#madeBefore(promised);
+    if (before !== undefined) return before;
     const { chat } = await this.#records.open(chatId);
-    return this.#created(
-      await extractedChat(chat, nodeId, this.#options.store, this.#records.world),
-    );
+    const world = this.#worldOf(promised);
+    return this.#created(await extractedChat(chat, nodeId, this.#options.store, world));
   }
 
   /** Until it is restored, or for good. What runs in it is stopped. */
@@ -196,9 +203,11 @@ export class Chats {
   }
 
   /** All chats of a file, or none of them. */
-  async importFrom(value: unknown): Promise<KeptChat[]> {
+  async importFrom(value: unknown, promised?: string): Promise<KeptChat[]> {
+    const before = await this.#madeBefore(promised);
+    if (before.length > 0) return before;
     const { store } = this.#options;
-    const chats = await readChats(value, store, this.#records.world);
+    const chats = await readChats(value, store, this.#worldOf(promised));
     await store.createChats(chats);
     const made: KeptChat[] = [];
     for (const { chat } of chats) made.push(await this.#tell(chat.chat_id));
@@ -240,6 +249,22 @@ export class Chats {
     const named = this.#names.close();
     await this.#lifecycle.close();
     await named;
+  }
+
+  #worldOf(promised: string | undefined): EditWorld {
+    const { world } = this.#records;
+    return promised === undefined ? world : promisingWorld(world, promised);
+  }
+
+  async #madeBefore(promised: string | undefined): Promise<KeptChat[]> {
+    const made: KeptChat[] = [];
+    if (promised === undefined) return made;
+    for (const chatId of promisedIds(promised)) {
+      const kept = await this.open(chatId);
+      if (kept === undefined) break;
+      made.push(kept);
+    }
+    return made;
   }
 
   async #created(made: ChatToCreate): Promise<KeptChat> {

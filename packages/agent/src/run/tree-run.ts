@@ -5,6 +5,7 @@ import {
   TreeWriter,
   type BlobStore,
   type ContentPart,
+  type InputItem,
   type JsonObject,
   type Limits,
   type LogEntry,
@@ -166,15 +167,10 @@ export class TreeRun {
   }
 
   /** A user's word for a task; false where it has ended. */
-  async addInput(
-    taskId: string,
-    content: ContentPart[],
-    delivery: "steer" | "queue",
-  ): Promise<boolean> {
+  async addInput(taskId: string, item: InputItem, delivery: "steer" | "queue"): Promise<boolean> {
     const state = this.state.tasks[taskId];
     if (state === undefined || hasEnded(state.status)) return false;
     if (this.tasks.get(taskId)?.signal.aborted === true) return false;
-    const item = { type: "message", id: this.options.newId("in"), role: "user", content } as const;
     this.writer.task(taskId).inputAdded(item, delivery);
     await this.journal.settled();
     return true;

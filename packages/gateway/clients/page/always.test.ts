@@ -32,6 +32,12 @@ function notice(tab: Page) {
   return tab.getByRole("banner").getByRole("status").first();
 }
 
+/** It says so, and after a while nothing. */
+async function expectBack(tab: Page): Promise<void> {
+  await notice(tab).getByText("Connected again").waitFor();
+  await expect.poll(() => notice(tab).innerText(), { timeout: 10_000 }).toBe("");
+}
+
 describe("a reload", () => {
   test("in mid-sentence goes on where it was, and ends as if there had been none", async () => {
     const person = await stage.person();
@@ -123,9 +129,9 @@ test("offline, the page says so; back again, it has what was said meanwhile", as
   };
   await expect.poll(isRunning).toBe(0);
   await person.context.setOffline(false);
+  await expectBack(tab);
   await expectSameInFreshTab(person, tab);
   expect(await wordCount(tab)).toBe(words.length);
-  await expect.poll(() => notice(tab).innerText()).toBe("");
 });
 
 test("a gateway that is killed in mid-sentence is waited for, and the answer is finished by itself", async () => {
@@ -145,7 +151,7 @@ test("a gateway that is killed in mid-sentence is waited for, and the answer is 
   await takePicture(tab, "always-gateway-killed");
   await first.ended;
   await deltawire(["--port", port], { cwd }).url;
-  await expect.poll(() => notice(tab).innerText()).toBe("");
+  await expectBack(tab);
   await expectSameInFreshTab(person, tab);
   expect(await wordCount(tab)).toBe(words.length);
 });
@@ -164,7 +170,7 @@ test("a question outlives the gateway that was killed while it waited", async ()
     .waitFor();
   await first.ended;
   await deltawire(["--port", port], { cwd }).url;
-  await expect.poll(() => notice(tab).innerText()).toBe("");
+  await expectBack(tab);
   await lastAnswer(tab).getByRole("button", { name: "Approve" }).click();
   await expectSameInFreshTab(person, tab);
   expect(await saidAtEnd(tab)).toContain("would have been sent");

@@ -225,13 +225,135 @@ describe("a result that is held", () => {
   });
 });
 
+/** Of the tray: the card that keys decide, once they do. */
+function keyed(tab: Page): Locator {
+  return tab
+    .getByRole("region", { name: "Waiting for you" })
+    .getByRole("group")
+    .filter({ has: tab.locator("[aria-keyshortcuts]") });
+}
+
+/** Two questions of one answer. */
+async function twoAsked() {
+  const says = 'send_message to Bob: "hello" and open_private_note "keys"';
+  const { person, tab, hash } = await opened({ says });
+  await tab.getByRole("button", { name: "Approvals: 2 waiting for you" }).waitFor();
+  const tray = tab.getByRole("region", { name: "Waiting for you" });
+  return { person, tab, hash, tray };
+}
+
+const mayRun = "May send_message run?";
+const maySee = "May the model see the result of open_private_note?";
+
+describe("the focus", () => {
+  test("goes on to the next question, then to the button, by keys alone", async () => {
+    const { tab, tray } = await twoAsked();
+    await tab.getByRole("main").focus();
+    await tab.keyboard.press("a");
+    await expect.poll(() => focusedIn(tab)).toBe("Waiting for you");
+    await keyed(tab).waitFor();
+    await takePicture(tab, "approvals-tray-keys");
+    // Left by Escape and by its button, the form gives the focus back.
+    for (const leave of ["Escape", "Cancel"]) {
+      await tabTo(tab, "Edit");
+      await tab.keyboard.press("Enter");
+      await expect.poll(() => focusedIn(tab)).toContain('"Bob"');
+      if (leave === "Cancel") await tabTo(tab, leave);
+      await tab.keyboard.press(leave === "Cancel" ? "Enter" : leave);
+      await expect.poll(() => focusedIn(tab)).toBe("Edit");
+    }
+    await tabTo(tab, "Approve", "Shift+Tab");
+    await tab.keyboard.press("Enter");
+    await expect.poll(() => focusedIn(tab)).toBe(maySee);
+    await tabTo(tab, "Release");
+    await tab.keyboard.press("Enter");
+    await tray.waitFor({ state: "detached" });
+    await expect.poll(() => focusedIn(tab)).toBe(nothingWaits);
+    await endedAnswer(tab);
+  });
+
+  test("stays on a button whose decision is refused, and goes from the question to its call", async () => {
+    const { person, tab } = await opened();
+    const approve = askedIn(tab, mayRun).getByRole("button", { name: "Approve" });
+    await person.context.route("**/api/approvals/*", (route) => route.abort());
+    await approve.press("Enter");
+    await askedIn(tab, mayRun).getByRole("alert").waitFor();
+    expect(await focusedIn(tab)).toBe("Approve");
+    await person.context.unroute("**/api/approvals/*");
+    await tab.keyboard.press("Enter");
+    await expect.poll(() => focusedIn(tab)).toMatch(/^send_message/);
+    await endedAnswer(tab);
+  });
+});
+
+test("a question is told to screen readers once, and no older one when another is decided", async () => {
+  const { tab } = await opened({ says: 'send_message to Bob: "hello" in 2 steps' });
+  await askedIn(tab, mayRun).waitFor();
+  const said = tab.getByRole("banner").getByRole("status").filter({ hasText: "A decision" });
+  await expect
+    .poll(() => said.innerText())
+    .toMatch(/^A decision is needed: May send_message run\?\s+1 waits for you\.$/);
+  const before = await said.locator("p").first().elementHandle();
+  await askedIn(tab, mayRun).getByRole("button", { name: "Approve" }).click();
+  // The same words, told anew.
+  await expect.poll(() => before?.evaluate((told) => told.isConnected)).toBe(false);
+  await said.waitFor();
+});
+
+describe("y", () => {
+  test("does not decide what has become the oldest under the finger", async () => {
+    const { person, tab, hash, tray } = await twoAsked();
+    await tab.getByRole("main").focus();
+    await tab.keyboard.press("a");
+    await keyed(tab).waitFor();
+    const other = await person.tab(hash);
+    await askedIn(other, mayRun).getByRole("button", { name: "Approve" }).click();
+    // As soon as the other question is the first, and before anybody can have read it.
+    await tab.evaluate(
+      (gone) =>
+        new Promise<void>((resolve) => {
+          const look = () => {
+            const first = document.querySelector(".approvals-panel h3")?.textContent;
+            if (first === gone) {
+              requestAnimationFrame(look);
+              return;
+            }
+            document.dispatchEvent(new KeyboardEvent("keydown", { key: "y", bubbles: true }));
+            resolve();
+          };
+          look();
+        }),
+      mayRun,
+    );
+    await keyed(tab).waitFor();
+    expect(await tray.getByRole("group", { name: maySee }).count()).toBe(1);
+    await tab.keyboard.press("y");
+    await tray.waitFor({ state: "detached" });
+    expect(await (await endedAnswer(tab)).innerText()).toContain("flower pot");
+  });
+});
+
+test("the tab is called by the chat that it shows, also by one that the list has not read", async () => {
+  const post = (path: string, body: object) =>
+    fetch(`${stage.gateway.url}${path}`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+  const made = await post("/api/chats", { title: "Long ago" });
+  const { chat } = (await made.json()) as { chat: { chat_id: string } };
+  for (let count = 0; count < 60; count += 1) await post("/api/chats", { title: `Chat ${count}` });
+  const tab = await (await stage.person()).tab(`#/chats/${chat.chat_id}`);
+  await expect.poll(() => tab.title()).toBe("Long ago · Deltawire");
+});
+
 describe("by keys alone", () => {
   async function openedByKey(): Promise<Page> {
     const { tab } = await opened();
     await askedIn(tab, /send_message/).waitFor();
     await tab.getByRole("main").focus();
     await tab.keyboard.press("a");
-    await tab.getByRole("region", { name: "Waiting for you" }).waitFor();
+    await keyed(tab).waitFor();
     return tab;
   }
 

@@ -1,16 +1,18 @@
 import type { Locator, Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
+import { pictureFor } from "../../src/demo/media.ts";
 import {
   answers,
   downloadedBy,
   endedAnswers,
+  messageBox,
   messages,
   moreOf,
   pick,
   toldWith,
   undo,
 } from "./in-chat.ts";
-import { say, staged, takePicture } from "./stage.ts";
+import { focusedIn, say, staged, takePicture } from "./stage.ts";
 
 /* Another try, other words, another way: versions, branches, and what can be done with what is there. */
 
@@ -154,6 +156,13 @@ describe("a message", () => {
     await expect.poll(() => place(messages(tab).nth(1), "Branch")).toBe("Branch 2 of 2");
     await endedAnswers(tab, 2);
     expect((await path(tab))[2]).toBe("Say five");
+
+    // It was for that message alone: with the branch gone the next one is at the end again.
+    await pick(moreOf(messages(tab).nth(1)), "Delete with all that follows");
+    await expect.poll(async () => (await path(tab))[2]).toBe("Say two");
+    await say(tab, "Say six");
+    await endedAnswers(tab, 3);
+    expect((await path(tab))[4]).toBe("Say six");
   });
 
   test("that is left while it is edited stays as it was", async () => {
@@ -165,6 +174,74 @@ describe("a message", () => {
     await tab.keyboard.press("Escape");
     expect((await path(tab))[0]).toBe("Say one");
     expect(await tab.getByRole("textbox", { name: "Edit your message" }).count()).toBe(0);
+  });
+});
+
+describe("a message that is being edited", () => {
+  const editor = (tab: Page) => tab.getByRole("textbox", { name: "Edit your message" });
+  const leaveOut = (tab: Page) => tab.getByRole("button", { name: /^Leave out/ });
+  const picture = `data:image/png;base64,${pictureFor("the sea").toString("base64")}`;
+  const turns = Array.from({ length: 40 }, (_, at) => [
+    { role: "user", content: `Question ${at + 1}` },
+    { role: "assistant", content: `Answer ${at + 1} goes on. `.repeat(60) },
+  ]);
+  const longChat = {
+    messages: [
+      {
+        role: "user",
+        content: [
+          { type: "text", text: "What is this?" },
+          { type: "image_url", image_url: { url: picture } },
+        ],
+      },
+      ...turns.flat().slice(1),
+    ],
+  };
+
+  test("leaves the focus where it is when it comes into sight again, and stays as it was left", async () => {
+    const tab = await (await stage.person()).tab(await stage.importChat(longChat));
+    const log = tab.getByRole("log", { name: "Conversation" });
+    const scrollTo = (end: "top" | "bottom") =>
+      log.evaluate((list, to) => list.scrollTo(0, to === "top" ? 0 : list.scrollHeight), end);
+    const first = messages(tab).filter({ hasText: "What is this?" });
+    await expect
+      .poll(async () => {
+        await scrollTo("top");
+        return first.count();
+      })
+      .toBe(1);
+    await first.hover();
+    await first.getByRole("button", { name: "Edit", exact: true }).click();
+    await expect.poll(() => focusedIn(tab)).toBe("Edit your message");
+    await tab.keyboard.type(" And that?");
+    await leaveOut(tab).click();
+    await scrollTo("bottom");
+    await editor(tab).waitFor({ state: "detached" });
+    await messageBox(tab).focus();
+    await scrollTo("top");
+    await editor(tab).waitFor();
+    expect(await focusedIn(tab)).toBe("Message");
+    expect(await editor(tab).inputValue()).toBe("What is this? And that?");
+    expect(await leaveOut(tab).count()).toBe(0);
+  });
+
+  test("is so still after another chat and a reload, until it is sent", async () => {
+    const tab = await chatOf("Say one");
+    const here = tab.url();
+    await messages(tab).first().hover();
+    await messages(tab).first().getByRole("button", { name: "Edit", exact: true }).click();
+    await tab.keyboard.type(" and two");
+    await tab.goto(here.replace(/#.*/, await stage.chat()));
+    await editor(tab).waitFor({ state: "detached" });
+    await tab.goto(here);
+    await expect.poll(() => editor(tab).inputValue()).toBe("Say one and two");
+    await tab.reload();
+    await expect.poll(() => editor(tab).inputValue()).toBe("Say one and two");
+    await editor(tab).press("Control+Enter");
+    await editor(tab).waitFor({ state: "detached" });
+    await tab.reload();
+    await messages(tab).first().getByText("Say one and two").waitFor();
+    expect(await editor(tab).count()).toBe(0);
   });
 });
 

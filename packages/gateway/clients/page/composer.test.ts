@@ -10,6 +10,7 @@ import {
   messages,
   pick,
   toldWith,
+  topInView,
 } from "./in-chat.ts";
 import { say, staged, takePicture } from "./stage.ts";
 
@@ -223,23 +224,26 @@ describe("while an answer runs", () => {
       .first()
       .getByRole("button", { name: /^hold_door.*Running/ })
       .waitFor();
-    const waiting = tab.getByRole("list", { name: "Waiting to be told" });
+    const said = (words: string) => tab.getByRole("log").getByText(words, { exact: true });
     await messageBox(tab).fill("Say it in French");
     await tab.getByRole("button", { name: /^Tell now/ }).click();
-    await waiting.getByText("Say it in French").waitFor();
+    await said("Say it in French").waitFor();
+    await said("The model hears it at its next step.").waitFor();
     await messageBox(tab).fill("Then say goodbye");
     await takePicture(tab, "composer-telling");
     await tab.keyboard.press("Control+Enter");
-    await waiting.getByText("Queued for when it is done").waitFor();
-    expect(await waiting.getByRole("listitem").count()).toBe(2);
+    await said("The model hears it when it has answered.").waitFor();
+    await expect.poll(() => said("Then say goodbye").evaluate(topInView)).toBe(true);
+    // In one place only.
+    expect(await tab.getByText("Then say goodbye").count()).toBe(1);
     expect(await messageBox(tab).inputValue()).toBe("");
     await takePicture(tab, "composer-told");
     openDoor();
     const answer = await endedAnswers(tab, 1);
-    expect(await waiting.count()).toBe(0);
-    const said = await answer.innerText();
-    expect(said.indexOf("Say it in French")).toBeGreaterThan(-1);
-    expect(said.indexOf("Then say goodbye")).toBeGreaterThan(said.indexOf("Say it in French"));
+    const all = await answer.innerText();
+    expect(all).not.toContain("The model hears it");
+    expect(all.indexOf("Say it in French")).toBeGreaterThan(-1);
+    expect(all.indexOf("Then say goodbye")).toBeGreaterThan(all.indexOf("Say it in French"));
     expect(told("Then say goodbye")).toContain("Say it in French");
     await takePicture(tab, "composer-was-told");
   });
@@ -265,6 +269,28 @@ describe("what is not sent yet", () => {
     await answers(tab).first().waitFor();
     expect(await messageBox(tab).inputValue()).toBe("");
     expect(await attached(tab).count()).toBe(0);
+  });
+
+  test("is gone from where it was written once it is sent, whatever was attached on its way", async () => {
+    const tab = await (await stage.person()).tab();
+    let arrive = () => {};
+    const onItsWay = new Promise<void>((resolve) => (arrive = resolve));
+    await tab.route("**/send", async (route) => {
+      await onItsWay;
+      await route.continue();
+    });
+    await say(tab, "The first words");
+    await tab.waitForURL(/#\/chats\//);
+    await expect.poll(() => messageBox(tab).inputValue()).toBe("The first words");
+    await expect.poll(() => messageBox(tab).isEditable()).toBe(false);
+    await attach(tab, [notes]);
+    await attached(tab).getByText("notes.txt").waitFor();
+    arrive();
+    await endedAnswers(tab, 1);
+    await expect.poll(() => messageBox(tab).inputValue()).toBe("");
+    expect(await messageBox(tab).isEditable()).toBe(true);
+    expect(await attached(tab).getByText("notes.txt").count()).toBe(1);
+    expect(await messages(tab).count()).toBe(1);
   });
 
   test("is not sent by the Enter of an input method", async () => {

@@ -91,3 +91,10 @@ export function toldWith(requests: Stage["requests"], words: string): string {
   const wanted = (body: string) => body.includes(words) && !body.includes("Write a title for this");
   return bodies.findLast(wanted) ?? "nothing";
 }
+
+/** Whether the beginning of something in a chat can be seen. */
+export function topInView(element: Element): boolean {
+  const { top } = element.getBoundingClientRect();
+  const list = element.closest("[role=log]")?.getBoundingClientRect();
+  return list !== undefined && top >= list.top && top < list.bottom;
+}

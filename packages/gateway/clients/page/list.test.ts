@@ -86,6 +86,21 @@ describe("each chat", () => {
     expect(await titles(tab)).toEqual(["Weather"]);
   });
 
+  test("without a title gets none by a field that was only looked into", async () => {
+    const person = await stage.person();
+    const tab = await person.tab(await stage.chat());
+    await say(tab, 'send_message to Bob: "Hello"');
+    // It is named when it is answered.
+    await tab.getByRole("button", { name: "Approve" }).first().waitFor();
+    await link(tab, "send_message").press("F2");
+    await list(tab).getByRole("textbox", { name: "New title" }).waitFor();
+    await tab.getByRole("textbox", { name: "Message", exact: true }).click();
+    await link(tab, "send_message").waitFor();
+    await tab.reload();
+    await link(tab, "send_message").waitFor();
+    expect(person.asked.filter((url) => url.endsWith("/edits"))).toEqual([]);
+  });
+
   test("can be pinned: then it is first, and says so", async () => {
     const tab = await chatsOf("The first one", "The second one");
     expect(await titles(tab)).toEqual(["The second one", "The first one"]);
@@ -125,7 +140,41 @@ describe("each chat", () => {
   });
 });
 
+test("a list that cannot be read on says so, and offers it again", async () => {
+  for (let number = 0; number < 55; number += 1) await stage.chat();
+  const person = await stage.person();
+  const tab = await person.tab();
+  await tab.route(/\/api\/chats\?.*before=/, (route) => route.abort());
+  const again = list(tab).getByRole("button", { name: "Try again" });
+  const toEnd = () =>
+    list(tab)
+      .locator(".list-scroll")
+      .evaluate((scroll) => (scroll.scrollTop = scroll.scrollHeight));
+  await row(tab, "New chat").first().waitFor();
+  await toEnd();
+  await list(tab).getByText("More chats could not be read.").waitFor();
+  await toEnd();
+  await takePicture(tab, "list-more-failed");
+  await tab.unrouteAll();
+  await again.click();
+  await again.waitFor({ state: "detached" });
+  await toEnd();
+  await expect.poll(() => list(tab).getByText("Loading more chats").count()).toBe(0);
+  await expect.poll(() => list(tab).locator(".list-more").count()).toBe(0);
+});
+
 describe("deleted chats", () => {
+  test("are told as they come, also those that another tab has deleted", async () => {
+    const tab = await chatsOf("first thing", "second thing");
+    await pick(list(tab).getByRole("button", { name: /^Import, deleted/ }), "Deleted chats");
+    await list(tab).getByText("Nothing is deleted").waitFor();
+    const chatId = tab.url().split("/").at(-1) ?? "";
+    await fetch(`${stage.gateway.url}/api/chats/${chatId}`, { method: "DELETE" });
+    await row(tab, "second thing").waitFor();
+    await fetch(`${stage.gateway.url}/api/chats/${chatId}/restore`, { method: "POST", body: "{}" });
+    await list(tab).getByText("Nothing is deleted").waitFor();
+  });
+
   test("are in a list of their own, and are restored or go for good", async () => {
     const tab = await chatsOf("The first one", "The second one");
     await act(tab, "The first one", "Delete");
@@ -184,6 +233,12 @@ describe("a search", () => {
       .click();
     await messages(tab).filter({ hasText: "herons" }).waitFor();
     expect(await messages(tab).filter({ hasText: "storks" }).count()).toBe(0);
+
+    // Whoever goes back to the other one is not brought here again by a reload.
+    await messages(tab).nth(1).getByRole("button", { name: "Next branch" }).click();
+    await messages(tab).filter({ hasText: "storks" }).waitFor();
+    await tab.reload();
+    await messages(tab).filter({ hasText: "storks" }).waitFor();
   });
 });
 

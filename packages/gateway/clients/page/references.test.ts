@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { answeredIn, callLine } from "./in-chat.ts";
+import { answeredIn, callLine, topInView } from "./in-chat.ts";
 import { staged, takePicture } from "./stage.ts";
 
 /* What an answer cites: seen where it is cited, and found where it comes from. */
@@ -70,9 +70,3 @@ describe("a reference", () => {
     await takePicture(tab, "answers-reference-unresolved");
   });
 });
-
-function topInView(element: Element): boolean {
-  const { top } = element.getBoundingClientRect();
-  const list = element.closest("[role=log]")?.getBoundingClientRect();
-  return list !== undefined && top >= list.top && top < list.bottom;
-}

@@ -239,11 +239,23 @@ describe("nobody is kept out", () => {
     while ((await folded.count()) > 0) await folded.last().click();
     await check("chat");
 
+    const chip = tab.getByRole("log").locator(".answer-chip").last();
+    await (look === "phone" ? chip.tap() : chip.hover());
+    await tab.getByRole("dialog", { name: /^Source \d/ }).waitFor();
+    await check("citation");
+    await tab.keyboard.press("Escape");
+
     await ask(tab, 'please send_message to Bob: "hello"');
     await lastAnswer(tab).getByRole("button", { name: "Approve" }).waitFor();
     await tab.getByRole("button", { name: "Approvals: 1 waiting for you" }).click();
     await check("approvals");
+    const tray = tab.getByRole("region", { name: "Waiting for you" });
+    await tray.getByRole("button", { name: "Edit" }).click();
+    await check("decision");
     await tab.keyboard.press("Escape");
+    await tray.getByRole("button", { name: "Edit" }).waitFor();
+    await tab.keyboard.press("Escape");
+    await tray.waitFor({ state: "detached" });
 
     await tab.getByRole("button", { name: /answers\. Settings of the chat/ }).click();
     await tab.getByRole("dialog").waitFor();
@@ -256,6 +268,19 @@ describe("nobody is kept out", () => {
     await check("palette");
     await tab.keyboard.press("Escape");
     await tab.getByRole("dialog").waitFor({ state: "detached" });
+
+    for (const [view, command] of [
+      ["shortcuts", "Keyboard shortcuts"],
+      ["preferences", "Preferences"],
+    ] as const) {
+      await tab.keyboard.press("Control+k");
+      await tab.getByRole("combobox").fill(command);
+      await tab.keyboard.press("Enter");
+      await tab.getByRole("dialog", { name: command }).waitFor();
+      await check(view);
+      await tab.keyboard.press("Escape");
+      await tab.getByRole("dialog").waitFor({ state: "detached" });
+    }
 
     await tab.goto(`${stage.gateway.url}/${hash}/tree`);
     await tab.getByRole("treeitem", { name: /^You: please send_message/ }).waitFor();

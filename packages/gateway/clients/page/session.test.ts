@@ -22,11 +22,28 @@ describe("a gateway that asks for a token", () => {
     await signIn(tab, "another-token-0123456789");
     const field = tab.getByLabel("Token", { exact: true });
     await expect.poll(() => field.getAttribute("aria-invalid")).toBe("true");
-    await tab.getByRole("alert").getByText("this is none of the gateway's tokens").waitFor();
+    await tab.getByRole("alert").getByText("This is none of the gateway's tokens.").waitFor();
     await takePicture(tab, "session-wrong-token");
     await signIn(tab);
     await box(tab).waitFor();
     await takePicture(tab, "session-signed-in");
+  });
+
+  test("tells in the language of the page what is wrong, and when to come back", async () => {
+    const person = await stage.person({ locale: "zh-CN" });
+    const tab = await person.tab();
+    const submit = async () => {
+      await tab.getByLabel("令牌", { exact: true }).fill("another-token-0123456789");
+      await tab.getByRole("button", { name: "登录" }).click();
+    };
+    await submit();
+    await tab.getByRole("alert").getByText("这不是此网关的令牌。").waitFor();
+    await tab.route("**/api/session", (route) =>
+      route.fulfill({ status: 429, headers: { "retry-after": "12" }, json: {} }),
+    );
+    await submit();
+    await tab.getByRole("alert").getByText("12 秒后重试").waitFor();
+    await takePicture(tab, "session-too-many-tries-chinese");
   });
 
   test("keeps whoever is in: after a reload, and in a second tab", async () => {
@@ -98,7 +115,11 @@ test("the token is in no address, no storage, no cookie and no element", async (
   expect(kept).not.toContain(token);
   expect(person.asked.filter((address) => address.includes(token))).toEqual([]);
   const [cookie] = await person.context.cookies();
-  expect(cookie).toMatchObject({ name: "deltawire_session", httpOnly: true, sameSite: "Strict" });
+  expect(cookie).toMatchObject({
+    name: expect.stringMatching(/^deltawire_session_\d+$/) as string,
+    httpOnly: true,
+    sameSite: "Strict",
+  });
   expect(cookie?.value).not.toContain(token);
 });
 

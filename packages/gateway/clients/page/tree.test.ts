@@ -164,6 +164,16 @@ describe("the picture of a chat", () => {
     await card(tab, /^demo-agent: .*Stopped/).waitFor();
   });
 
+  test("of a chat that is not there leads to a new one, as the chat itself does", async () => {
+    const person = await stage.person();
+    const tab = await person.tab("#/chats/chat_of_nobody/tree");
+    await tab.getByText("There is no such chat").waitFor();
+    expect(await tab.getByRole("button", { name: "Restore it" }).count()).toBe(0);
+    await takePicture(tab, "tree-missing");
+    await tab.getByRole("main").getByRole("button", { name: "New chat" }).click();
+    await tab.getByRole("heading", { name: "What shall we do?" }).waitFor();
+  });
+
   test("fits a phone", async () => {
     const { tab } = await drawn({
       viewport: { width: 390, height: 844 },

@@ -120,10 +120,35 @@ describe("Codex", () => {
     await takePicture(tab, "upstreams-codex");
 
     await codex.getByLabel("Model").selectOption("lab/small-context");
+    await codex.getByText('model = "lab/small-context"').waitFor();
     await copied.click();
     await expect
       .poll(() => tab.evaluate(() => navigator.clipboard.readText()))
       .toBe(block.replace(/^model = .*/, 'model = "lab/small-context"'));
+  });
+
+  test("is asked about once, not at every look", async () => {
+    const person = await stage.person();
+    const tab = await person.tab("#/upstreams");
+    await tab.clock.install();
+    await tab.reload();
+    await tab.getByRole("region", { name: "lab", exact: true }).waitFor();
+    person.asked.length = 0;
+    await tab.clock.runFor(25_000);
+    const times = (path: string) => person.asked.filter((url) => url.endsWith(path)).length;
+    await expect.poll(() => times("/deltawire/upstreams")).toBe(2);
+    expect(times("/deltawire/codex")).toBe(0);
+  });
+
+  test("says when the block cannot be copied", async () => {
+    const { tab, card } = await opened();
+    await tab.evaluate(() => {
+      navigator.clipboard.writeText = () => Promise.reject(new Error("not allowed"));
+      document.execCommand = () => false;
+    });
+    await card("Connect Codex").getByRole("button", { name: "Copy: For good" }).click();
+    await card("Connect Codex").getByRole("button", { name: "Cannot copy: For good" }).waitFor();
+    await card("Connect Codex").getByRole("button", { name: "Copy: For good" }).waitFor();
   });
 
   test("shows what `migrate` would write, without the key, and how to write it", async () => {

@@ -6,6 +6,8 @@ import type { EventConnection, StreamSource } from "../tasks/follow/event-connec
 export interface ChatFeed {
   store: Pick<ChatStore, "chatChanges" | "chatStamps">;
   subscribe(listener: (change: ChatChange) => void): () => void;
+  /** Of what waits for people, in chats and outside of them. */
+  subscribePending(listener: () => void): () => void;
 }
 
 export interface FollowChatsOptions {
@@ -27,12 +29,14 @@ export class ChatFollower implements StreamSource {
   readonly #feed: ChatFeed;
   readonly #options: FollowChatsOptions;
   readonly #connection: Pick<EventConnection, "write">;
-  readonly #unsubscribe: () => void;
+  readonly #unsubscribe: readonly (() => void)[];
   #isOpen = false;
   /** Everything up to here has been written, or has been overtaken by a later change of the same chat. */
   #sent = 0;
   /** The last change that is known to be in the store. */
   #head = 0;
+  /** Something else may wait for people than when it was last told. */
+  #asksAnew = false;
   readonly isOver = false;
 
   constructor(
@@ -43,10 +47,16 @@ export class ChatFollower implements StreamSource {
     this.#feed = feed;
     this.#options = options;
     this.#connection = connection;
-    this.#unsubscribe = feed.subscribe(({ stamp }) => {
-      this.#head = Math.max(this.#head, stamp);
-      connection.wake();
-    });
+    this.#unsubscribe = [
+      feed.subscribe(({ stamp }) => {
+        this.#head = Math.max(this.#head, stamp);
+        connection.wake();
+      }),
+      feed.subscribePending(() => {
+        this.#asksAnew = true;
+        connection.wake();
+      }),
+    ];
   }
 
   /** Undefined before anything was written to a reader who begins now. */
@@ -55,12 +65,14 @@ export class ChatFollower implements StreamSource {
   }
 
   get isBehind(): boolean {
-    return !this.#isOpen || this.#sent < this.#head;
+    return !this.#isOpen || this.#asksAnew || this.#sent < this.#head;
   }
 
   async step(): Promise<void> {
-    if (this.#isOpen) await this.#tellChanges();
-    else await this.#open();
+    if (!this.#isOpen) return this.#open();
+    // First: whoever waits for a person has waited long enough.
+    if (this.#asksAnew) this.#tellPending();
+    if (this.#sent < this.#head) await this.#tellChanges();
   }
 
   sign(): string {
@@ -69,7 +81,7 @@ export class ChatFollower implements StreamSource {
 
   /** To be called once, whatever became of it. */
   release(): void {
-    this.#unsubscribe();
+    for (const stop of this.#unsubscribe) stop();
   }
 
   async #open(): Promise<void> {
@@ -86,6 +98,11 @@ export class ChatFollower implements StreamSource {
         ? this.#frame(opened, head)
         : this.#frame(opened) + (isKnown ? "" : this.#frame({ type: "chats.reset", head }, head)),
     );
+  }
+
+  #tellPending(): void {
+    this.#asksAnew = false;
+    this.#connection.write(this.#frame({ type: "approvals.changed" }));
   }
 
   async #tellChanges(): Promise<void> {

@@ -4,7 +4,7 @@ import { fillSchema } from "./fill-schema.ts";
 import { isObject, parseJson } from "../json.ts";
 import { TextHints, wordsOf } from "./text-hints.ts";
 
-/** "ask Researcher to …", "ask for help", "hand over to the Spanish agent": another agent is asked. */
+/** "ask Researcher to …", "请 Researcher …", "ask for help", "hand over to the Spanish agent": another agent is asked. */
 export function helperCalls(words: string, tools: readonly OfferedTool[]): Plan {
   const wanted = askedHelper(words);
   const helper = wanted === undefined ? undefined : helperAmong(tools, wanted.name);
@@ -44,6 +44,11 @@ function askedHelper(words: string): Wanted | undefined {
     const name = /^help$/i.test(asked[1] ?? "") ? "" : (asked[1] ?? "");
     return { name, prompt: asked[2]?.trim() || words };
   }
+  const inChinese =
+    /(?:请|让|问问?)\s*([a-z][a-z\d-]{1,39})(?:\s*[，：]|\s+(?=\p{Script=Han}))\s*([^]+)/iu.exec(
+      words,
+    );
+  if (inChinese !== null) return { name: inChinese[1] ?? "", prompt: inChinese[2] ?? words };
   const over =
     /\b(?:hand\s*(?:over|off)|transfer|delegate|switch)\b(?:\s+(?:me|this|it))?\s+to\s+(?:the\s+|an?\s+)?([\w -]{2,40})/i.exec(
       words,

@@ -31,6 +31,10 @@ const key = header(
   "Idempotency-Key",
   "The same key with the same body is sent to the model once; with another body it is refused.",
 );
+const newKey = header(
+  "Idempotency-Key",
+  "The same key with the same body answers with the same chats; with another body it is refused.",
+);
 const location = (description: string): object => ({
   Location: { schema: text, description },
 });
@@ -76,7 +80,14 @@ export const chatOperations: ReadonlyMap<RouteName, Operation> = new Map<RouteNa
       },
     },
   ],
-  ["create chat", { body: bodyOf(ref("NewChat"), false), answers: { "201": newChat } }],
+  [
+    "create chat",
+    {
+      parameters: [newKey],
+      body: bodyOf(ref("NewChat"), false),
+      answers: { "201": newChat },
+    },
+  ],
   [
     "chat events",
     {
@@ -86,7 +97,7 @@ export const chatOperations: ReadonlyMap<RouteName, Operation> = new Map<RouteNa
       ],
       answers: {
         "200": stream(
-          "`chats.opened`, then `chat.changed` and `chat.removed`, whose `id` is their stamp; `chats.reset` where what was missed is not known; `chats.heartbeat` after a silence.",
+          "`chats.opened`, then `chat.changed` and `chat.removed`, whose `id` is their stamp; `approvals.changed` where something else may wait for people; `chats.reset` where what was missed is not known; `chats.heartbeat` after a silence.",
         ),
       },
     },
@@ -95,6 +106,7 @@ export const chatOperations: ReadonlyMap<RouteName, Operation> = new Map<RouteNa
   [
     "import chats",
     {
+      parameters: [newKey],
       body: bodyOf({
         description: "A file that was exported as JSON, or OpenAI's messages.",
         type: ["object", "array"],
@@ -178,6 +190,7 @@ export const chatOperations: ReadonlyMap<RouteName, Operation> = new Map<RouteNa
   [
     "extract chat",
     {
+      parameters: [newKey],
       body: bodyOf({
         type: "object",
         required: ["node_id"],

@@ -29,7 +29,7 @@ import { readBytes, readJson } from "./request-body.ts";
 import { answerHandlers, changedReply } from "./serve-chat-answers.ts";
 import type { ChatStreams } from "./serve-chat-feed.ts";
 import type { Handler, TaskHandlers } from "./server.ts";
-import { served } from "./task-calls.ts";
+import { idempotencyKey, served } from "./task-calls.ts";
 
 export interface ChatServer {
   chats: Chats;
@@ -101,9 +101,9 @@ async function listChats({ response, url }: Call, { store }: ChatServer): Promis
 /** What the store looks for at the most. */
 const longestQuery = 200;
 
-async function createChat(call: Call, { chats, maxBodyBytes }: ChatServer): Promise<void> {
-  const asked = readNewChat(await readJson(call.request, maxBodyBytes, {}));
-  sendNew(call, await chats.create(asked));
+async function createChat(call: Call, server: ChatServer): Promise<void> {
+  const asked = readNewChat(await readJson(call.request, server.maxBodyBytes, {}));
+  sendNew(call, await madeOnce(call, server, asked, (id) => server.chats.create(asked, id)));
 }
 
 async function serveChoices({ response }: Call, { choices }: ChatServer): Promise<void> {
@@ -114,8 +114,9 @@ async function serveTags({ response }: Call, { store }: ChatServer): Promise<voi
   sendJson(response, 200, { data: await store.chatTags() } satisfies TagsReply);
 }
 
-async function importChats(call: Call, { chats, maxBodyBytes }: ChatServer): Promise<void> {
-  const made = await chats.importFrom(await readJson(call.request, maxBodyBytes));
+async function importChats(call: Call, server: ChatServer): Promise<void> {
+  const file = await readJson(call.request, server.maxBodyBytes);
+  const made = await madeOnce(call, server, file, (id) => server.chats.importFrom(file, id));
   sendJson(call.response, 201, { data: made.map(summaryOf) } satisfies ImportReply);
 }
 
@@ -147,9 +148,10 @@ async function undoDeletion(call: Call, { chats, maxBodyBytes }: ChatServer): Pr
   sendJson(call.response, 200, changedReply(await chats.undo(call.rest, removal_id)));
 }
 
-async function extractChat(call: Call, { chats, maxBodyBytes }: ChatServer): Promise<void> {
-  const { node_id } = readExtract(await readJson(call.request, maxBodyBytes));
-  sendNew(call, await chats.extract(call.rest, node_id));
+async function extractChat(call: Call, server: ChatServer): Promise<void> {
+  const { node_id } = readExtract(await readJson(call.request, server.maxBodyBytes));
+  const make = (id?: string) => server.chats.extract(call.rest, node_id, id);
+  sendNew(call, await madeOnce(call, server, node_id, make));
 }
 
 const formats: readonly ExportFormat[] = ["markdown", "html", "json", "openai", "glued"];
@@ -196,6 +198,17 @@ async function keepBlob(call: Call, { store, maxBodyBytes }: ChatServer): Promis
     ...(filename === null ? {} : { filename }),
   };
   sendJson(response, 201, kept, { location: kept.url });
+}
+
+/** With a key once: then the chat, or the first of several, gets the id that is kept with it. */
+function madeOnce<Made>(
+  call: Call,
+  { keyed }: ChatServer,
+  body: unknown,
+  make: (promised?: string) => Promise<Made>,
+): Promise<Made> {
+  const key = idempotencyKey(call);
+  return key === undefined ? make() : keyed.run(key, [call.url.pathname, body], make, "chat");
 }
 
 function sendNew({ response }: Call, kept: KeptChat): void {

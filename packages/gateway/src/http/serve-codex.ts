@@ -1,3 +1,4 @@
+import { commandName } from "../cli/world.ts";
 import { codexBlock } from "../codex/config-block.ts";
 import type { World } from "../config/find.ts";
 import { diffText } from "../migrate/diff.ts";
@@ -19,9 +20,24 @@ export async function serveCodex(call: Call, server: CodexServer): Promise<void>
     url,
     model,
     token_required: !isOpen,
+    command: codexRun(server, model),
     block: codexBlock({ url, model, token: isOpen ? "local" : "YOUR TOKEN" }),
     migration: migrationIn(server),
   });
+}
+
+/** What runs Codex on this very gateway, as whoever started it calls it. */
+function codexRun({ world, url }: CodexServer, model: string): string {
+  const { port } = new URL(url());
+  const name = commandName(world?.env ?? {});
+  const where = port === usualPort ? [] : ["--port", port];
+  return [name, ...where, "codex", "-m", shellWord(model)].join(" ");
+}
+
+const usualPort = "4141";
+
+function shellWord(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
 /** The diffs have "…" for every secret. */

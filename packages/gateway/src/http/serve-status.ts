@@ -3,6 +3,7 @@ import type { ModelDiscovery } from "../models/discovery.ts";
 import { modelList } from "../models/list.ts";
 import { modelsOf } from "../models/resolve.ts";
 import type { Relay } from "../relay/relay.ts";
+import { cameByTls } from "../security/came-by-tls.ts";
 import type { BuiltPage } from "./built-page.ts";
 import { sendJson, type Call } from "./call.ts";
 import { homePage } from "./home-page.ts";
@@ -122,8 +123,9 @@ export async function serveHome(call: Call, server: StatusServer): Promise<void>
 
 /** Where it was asked for is where it can be reached, whatever it listens on. */
 export function reachedAt({ request }: Call, server: StatusServer): string {
-  const { host } = request.headers;
-  return host === undefined ? server.url() : `http://${host}`;
+  const { headers } = request;
+  if (headers.host === undefined) return server.url();
+  return `${cameByTls(headers) ? "https" : "http"}://${headers.host}`;
 }
 
 export async function firstModel(server: StatusServer): Promise<string | undefined> {

@@ -178,11 +178,12 @@ const longestCancelMs = 1000;
 
 async function addInput(call: Call, { tasks, maxBodyBytes }: TaskServer): Promise<void> {
   const { request, response, rest: taskId } = call;
-  const { input, delivery } = readTaskInput(await readJson(request, maxBodyBytes));
-  const outcome = await tasks.runtime.input(taskId, input, delivery);
+  const said = readTaskInput(await readJson(request, maxBodyBytes));
+  const outcome = await tasks.tell(taskId, said, idempotencyKey(call));
   if (outcome === "unknown") throw taskNotFound(taskId);
   if (outcome === "ended") throw notRunning(taskId, (await viewOf(taskId, tasks)).status);
-  sendJson(response, 200, { task_id: taskId, delivery });
+  const headers = outcome === "added" ? {} : { "idempotent-replayed": "true" };
+  sendJson(response, 200, { task_id: taskId, delivery: said.delivery }, headers);
 }
 
 /** Of the tasks that have ended none is looked at. */

@@ -97,6 +97,12 @@ export const taskOperations: ReadonlyMap<RouteName, Operation> = new Map<RouteNa
   [
     "task input",
     {
+      parameters: [
+        header(
+          "Idempotency-Key",
+          "The same key with the same body is told once, also when the task has ended since; with another body it is refused.",
+        ),
+      ],
       body: bodyOf({
         type: "object",
         required: ["input"],

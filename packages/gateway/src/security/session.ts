@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
+import { cameByTls } from "./came-by-tls.ts";
 
-const cookieName = "deltawire_session";
 const longestSeconds = 30 * 24 * 60 * 60;
 
 /**
@@ -23,26 +23,27 @@ export function endedSessionCookie(headers: IncomingHttpHeaders): string {
 }
 
 /** All that a request brings under our name: a browser sends several where paths or domains differ. */
-export function sessionsIn({ cookie: given = "" }: IncomingHttpHeaders): string[] {
-  return given.split(";").flatMap((pair) => {
+export function sessionsIn(headers: IncomingHttpHeaders): string[] {
+  const ownName = cookieName(headers);
+  return (headers.cookie ?? "").split(";").flatMap((pair) => {
     const [name, ...value] = pair.trim().split("=");
-    return name === cookieName ? [value.join("=")] : [];
+    return name === ownName ? [value.join("=")] : [];
   });
+}
+
+/** Cookies are of a host, whatever the port: two gateways on one machine must not sign each other's pages out. */
+function cookieName({ host = "" }: IncomingHttpHeaders): string {
+  const [, port] = /:(\d+)$/.exec(host) ?? [];
+  return port === undefined ? "deltawire_session" : `deltawire_session_${port}`;
 }
 
 function cookie(value: string, maxAge: number, headers: IncomingHttpHeaders): string {
   const parts = [
-    `${cookieName}=${value}`,
+    `${cookieName(headers)}=${value}`,
     "Path=/",
     "HttpOnly",
     "SameSite=Strict",
     `Max-Age=${maxAge}`,
   ];
   return [...parts, ...(cameByTls(headers) ? ["Secure"] : [])].join("; ");
-}
-
-/** The gateway itself has no certificate; a proxy before it says what the browser sees. */
-function cameByTls(headers: IncomingHttpHeaders): boolean {
-  const [outermost = ""] = String(headers["x-forwarded-proto"] ?? "").split(",");
-  return outermost.trim().toLowerCase() === "https";
 }

@@ -14,16 +14,17 @@ export class KeyedRequests {
   }
 
   /**
-   * The key is kept with an id before the task of that id is started: whoever comes with the same key after a crash
-   * in between starts that very task.
+   * The key is kept with an id before the task of that id, or whatever else it is the `kind` of, is started: whoever comes
+   * with the same key after a crash in between starts that very task.
    */
   async run<Answer>(
     key: string,
     body: unknown,
-    start: (taskId: string) => Promise<Answer>,
+    start: (id: string) => Promise<Answer>,
+    kind: "task" | "chat" | "in" = "task",
   ): Promise<Answer> {
     const before = this.#underWay.get(key) ?? Promise.resolve();
-    const work = (): Promise<Answer> => this.#run(key, body, start);
+    const work = (): Promise<Answer> => this.#run(key, body, start, kind);
     const answer = before.then(work, work);
     this.#underWay.set(key, answer);
     try {
@@ -36,10 +37,11 @@ export class KeyedRequests {
   async #run<Answer>(
     key: string,
     body: unknown,
-    start: (taskId: string) => Promise<Answer>,
+    start: (id: string) => Promise<Answer>,
+    kind: string,
   ): Promise<Answer> {
     const bodyHash = hash("sha256", JSON.stringify(body));
-    const kept = await this.#records.keyed(key, bodyHash, newId("task"));
+    const kept = await this.#records.keyed(key, bodyHash, newId(kind));
     if (kept.bodyHash === bodyHash) return start(kept.rootTaskId);
     throw new Problem(
       "idempotency_conflict",

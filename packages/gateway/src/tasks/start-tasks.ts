@@ -108,11 +108,15 @@ export async function startTasks(options: TasksOptions): Promise<Tasks> {
     pending: () => runtime.pending(),
     decide: (id, resolution) => runtime.decide(id, resolution),
     cancel: (id, by, reason) => runtime.cancel(id, by, reason),
-    input: (id, content, delivery) => runtime.input(id, content, delivery),
+    input: (...word) => runtime.input(...word),
   };
   const onStatus = (id: string, state: TaskTree): void => logTask(log, id, state);
   const service = new TaskService({ runtime: served, records: store, onFailure, onStatus });
-  const changes: ChatFeed = { store, subscribe: (listener) => chats.subscribe(listener) };
+  const changes: ChatFeed = {
+    store,
+    subscribe: (listener) => chats.subscribe(listener),
+    subscribePending: (listener) => runtime.subscribePending(listener),
+  };
   const streams = new EventStreams(service, { chats: changes, beatMs });
   let waiting: WaitingReplies;
   try {

@@ -49,13 +49,15 @@ export function readTaskRequest(body: unknown): Asked {
 }
 
 /** The body of `POST /api/tasks/{task}/input`. */
-export function readTaskInput(body: unknown): {
-  input: string | ContentPart[];
-  delivery: "steer" | "queue";
-} {
+export function readTaskInput(body: unknown): TaskWord {
   const fields = new BodyFields(body, ["input", "delivery"]);
   const delivery = fields.has("delivery") ? fields.word("delivery", ["steer", "queue"]) : "steer";
   return { input: readInput(fields), delivery };
+}
+
+export interface TaskWord {
+  input: string | ContentPart[];
+  delivery: "steer" | "queue";
 }
 
 /** The body of `POST /api/tasks/{task}/cancel`. */

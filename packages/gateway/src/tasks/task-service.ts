@@ -14,6 +14,7 @@ import {
 import { recoveryOf, type Recovery } from "./follow/recoveries.ts";
 import type { TaskFeed } from "./follow/task-follower.ts";
 import { KeyedRequests } from "./keyed-requests.ts";
+import type { TaskWord } from "./task-request.ts";
 import type { TaskRecords, TaskRuntime } from "./task-runtime.ts";
 
 export interface TaskServiceOptions {
@@ -69,6 +70,21 @@ export class TaskService {
       if ((await this.records.rootOf(taskId)) !== undefined) return { taskId, isNew: false };
       return { taskId: await this.#started(request, taskId), isNew: true };
     });
+  }
+
+  /** Tells a task something, with a key once: whether it was told before is asked of its log, also when it has ended. */
+  async tell(
+    taskId: string,
+    { input, delivery }: TaskWord,
+    key?: string,
+  ): Promise<"added" | "added before" | "ended" | "unknown"> {
+    if (key === undefined) return this.runtime.input(taskId, input, delivery);
+    const tellOnce = async (id: string) => {
+      const inputs = (await this.seen(taskId))?.state.inputs ?? [];
+      if (inputs.some(({ item }) => item.id === id)) return "added before";
+      return this.runtime.input(taskId, input, delivery, id);
+    };
+    return this.keyed.run(key, ["input", taskId, input, delivery], tellOnce, "in");
   }
 
   /**

@@ -182,7 +182,7 @@ export interface AnswerPlace {
 
 /** `POST /api/approvals/{approval}`: what a person decides for an answer that waits. */
 export interface DecisionBody extends Omit<Resolution, "by" | "scope" | "arguments"> {
-  /** `once` unless it says otherwise. */
+  /** Without one the widest that the approval offers is taken. */
   readonly scope?: ApprovalScope;
   /** To be run instead of the model's: as they are, or as JSON text. */
   readonly arguments?: string | JsonObject;
@@ -248,6 +248,8 @@ export interface ModelChoice {
 /** An event of `GET /api/chats/events`; its id is the stamp to come back with. */
 export type ChatFeedEvent =
   | { readonly type: "chats.opened"; readonly head: number; readonly heartbeat_ms: number }
+  /** Something else may wait for people, in a chat or outside of them: `GET /api/approvals` has all of it. */
+  | { readonly type: "approvals.changed" }
   /** What was removed since is no longer known: read the list anew, and go on from `head`. */
   | { readonly type: "chats.reset"; readonly head: number }
   | { readonly type: "chats.heartbeat"; readonly head: number };

@@ -63,7 +63,7 @@ export interface ChatPage {
 }
 
 export interface AskOptions {
-  /** The same key with the same body is sent to the model once, however often it comes. */
+  /** What is asked with the same key and the same body is done once, however often it comes. */
   idempotencyKey?: string;
 }
 
@@ -91,8 +91,8 @@ export class ChatClient {
     return this.#get(`/api/chats${queryOf({ q, ...options })}`);
   }
 
-  create(body: NewChatBody = {}): Promise<ChatReply> {
-    return this.#post("/api/chats", body);
+  create(body: NewChatBody = {}, options?: AskOptions): Promise<ChatReply> {
+    return this.#post("/api/chats", body, options);
   }
 
   open(chatId: string): Promise<ChatReply> {
@@ -143,8 +143,8 @@ export class ChatClient {
     return this.#post(pathOf(chatId, "stop"), body);
   }
 
-  extract(chatId: string, body: ExtractBody): Promise<ChatReply> {
-    return this.#post(pathOf(chatId, "extract"), body);
+  extract(chatId: string, body: ExtractBody, options?: AskOptions): Promise<ChatReply> {
+    return this.#post(pathOf(chatId, "extract"), body, options);
   }
 
   async exportAs(chatId: string, format: ChatExportFormat): Promise<ExportedFile> {
@@ -158,8 +158,8 @@ export class ChatClient {
   }
 
   /** All chats of a file, or none of them. */
-  importFrom(file: unknown): Promise<ImportReply> {
-    return this.#post("/api/chats/import", file);
+  importFrom(file: unknown, options?: AskOptions): Promise<ImportReply> {
+    return this.#post("/api/chats/import", file, options);
   }
 
   choices(): Promise<ChatChoices> {
@@ -193,8 +193,13 @@ export class ChatClient {
   }
 
   /** What a person says while an answer runs: told to the model next (`steer`), or when it would end (`queue`). */
-  steer(taskId: string, text: string, delivery: InputDelivery = "steer"): Promise<InputReply> {
-    return this.#post(taskPath(taskId, "input"), { input: text, delivery });
+  steer(
+    taskId: string,
+    text: string,
+    delivery: InputDelivery = "steer",
+    options?: AskOptions,
+  ): Promise<InputReply> {
+    return this.#post(taskPath(taskId, "input"), { input: text, delivery }, options);
   }
 
   cancelTask(taskId: string, body: { reason?: string } = {}): Promise<TaskView> {

@@ -5,14 +5,16 @@ import type {
   AnswerVersion,
   ChainWarning,
 } from "@deltawire/tasks/chats";
+import { isSame } from "../same.ts";
 import { failureOf, keptParts, liveParts } from "./task-parts.ts";
-import { stepsIn, timelineOf, type TimelineView } from "./timeline-view.ts";
+import { timelineOf } from "./timeline-of.ts";
+import { stepsIn, type TimelineView } from "./timeline-view.ts";
 
 /** An answer as it is drawn: the same while its task runs and when the chat has kept it. */
 export interface AnswerView {
   readonly status: AnswerStatus;
   readonly timeline: TimelineView;
-  /** The numbers that its messages cite and that something has, in order. */
+  /** The numbers that its messages cite and that something has, in order: once it has ended. */
   readonly cited: readonly number[];
   /** Where a failure came from is known when the chat has it. */
   readonly error:
@@ -47,12 +49,11 @@ export function keptAnswer(version: AnswerVersion, before?: AnswerView): AnswerV
 
 function answerOf(version: AnswerVersion, timeline: TimelineView, before?: AnswerView): AnswerView {
   const { status, error, notices, chain } = version;
-  const cited = citedIn(timeline);
-  const isSame = before !== undefined && before.cited.join() === cited.join();
+  const cited = timeline.isRunning ? none : citedIn(timeline);
   return {
     status,
     timeline,
-    cited: isSame ? before.cited : cited,
+    cited: before !== undefined && isSame(before.cited, cited) ? before.cited : cited,
     error,
     notices,
     warnings: chain?.warnings ?? none,

@@ -1,8 +1,10 @@
 import { memo, useMemo, useState } from "react";
 import type { TaskTree } from "@deltawire/tasks";
 import type { AnswerNode, AnswerVersion } from "@deltawire/tasks/chats";
-import { cell, useCell, type Cell } from "../state/cell.ts";
-import { usePage, type OpenChat } from "../state/page.ts";
+import { useCell } from "../hooks/use-cell.ts";
+import { usePage } from "../hooks/use-page.ts";
+import { cell, type Cell } from "../state/cell.ts";
+import type { OpenChat } from "../state/page.ts";
 import { keptAnswer, liveAnswer, type AnswerView } from "./answer-view.ts";
 import { Ending } from "./ending.tsx";
 import { Notes } from "./notes.tsx";
@@ -15,22 +17,29 @@ interface AnswerProps {
   chat: OpenChat;
   node: AnswerNode;
   version: AnswerVersion;
+  /** A later version goes on from it: how it ended no longer counts. */
+  isContinued?: boolean;
 }
 
 /** All that one version of an answer is: live while its task runs, kept afterwards, drawn by the same components. */
-export const Answer = memo(function Answer({ chat, node, version }: AnswerProps) {
+export const Answer = memo(function Answer({
+  chat,
+  node,
+  version,
+  isContinued = false,
+}: AnswerProps) {
   const view = useAnswerView(version);
   const { task_id: rootTaskId, version_id: versionId } = version;
   const { node_id: nodeId } = node;
   const scene = useMemo(
-    () => ({ chat, rootTaskId, nodeId, versionId }),
-    [chat, rootTaskId, nodeId, versionId],
+    () => ({ chat, rootTaskId, nodeId, versionId, isContinued }),
+    [chat, rootTaskId, nodeId, versionId, isContinued],
   );
   return (
     <SceneContext value={scene}>
       <div className="answer" dir="auto">
         <Timeline timeline={view.timeline} depth={0} />
-        <Ending status={view.status} error={view.error} isCut={isCut(view)} />
+        {!isContinued && <Ending status={view.status} error={view.error} isCut={isCut(view)} />}
         {!view.timeline.isRunning && (
           <SourceList sources={view.timeline.sources} cited={view.cited} versionId={versionId} />
         )}

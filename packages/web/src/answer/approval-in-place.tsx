@@ -1,8 +1,8 @@
 import type { TaskApproval, ToolCallItem } from "@deltawire/tasks";
 import type { PendingApproval } from "@deltawire/tasks/chats";
 import { ApprovalCard } from "../approvals/approval-card.tsx";
-import { usePicked } from "../state/cell.ts";
-import { usePage } from "../state/page.ts";
+import { usePicked } from "../hooks/use-cell.ts";
+import { usePage } from "../hooks/use-page.ts";
 import { useScene } from "./scene.ts";
 
 interface ApprovalInPlaceProps {

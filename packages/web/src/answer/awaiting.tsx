@@ -1,6 +1,6 @@
-import { usePicked } from "../state/cell.ts";
-import { usePage } from "../state/page.ts";
-import { useWords } from "../words/words.ts";
+import { usePicked } from "../hooks/use-cell.ts";
+import { usePage } from "../hooks/use-page.ts";
+import { useWords } from "../words/use-words.ts";
 import { ProgressLine } from "./progress-line.tsx";
 import { useScene } from "./scene.ts";
 import { answerWords } from "./words.ts";

@@ -1,17 +1,17 @@
-import { memo, useEffect, useMemo, type ReactNode } from "react";
-import { readableArguments } from "../approvals/readable-arguments.ts";
+import { memo, useMemo, type ReactNode } from "react";
+import { usePicked } from "../hooks/use-cell.ts";
+import { usePage } from "../hooks/use-page.ts";
+import { readableArguments } from "../texts/readable-arguments.ts";
 import { Icon } from "../parts/icon.tsx";
-import { usePicked } from "../state/cell.ts";
-import { usePage } from "../state/page.ts";
-import { useWords } from "../words/words.ts";
 import { ApprovalInPlace } from "./approval-in-place.tsx";
 import { argumentsLine, oneLine } from "./arguments-line.ts";
-import { BlockView, Blocks } from "./blocks.tsx";
+import { BlockView, Blocks } from "../blocks/blocks.tsx";
 import { CallStatus } from "./call-status.tsx";
 import { Decisions } from "./decisions.tsx";
 import { Disclosure } from "./disclosure.tsx";
-import { setFold, useFold } from "./folds.ts";
-import { LongText } from "./long-text.tsx";
+import { useFoldWithQuestions } from "./folds.ts";
+import { LongText } from "../blocks/long-text.tsx";
+import { useWords } from "../words/use-words.ts";
 import { ProgressLine } from "./progress-line.tsx";
 import { useScene } from "./scene.ts";
 import { StopSubAgent, SubAgentBody, SubAgentLine } from "./sub-agent.tsx";
@@ -30,13 +30,7 @@ interface CallCardProps {
 /** A call of a tool, or of a sub-agent: a line that says how it stands, and all of it when it is unfolded. */
 export const CallCard = memo(function CallCard({ view, depth, draw }: CallCardProps) {
   const { call, state, child, asked } = view;
-  const below = child?.timeline.pending ?? [];
-  const [open, setOpen] = useFold(call.call_id, below.length > 0);
-  const newest = below.at(-1)?.approval_id;
-  // What has to be decided is never hidden; whoever folds it then has seen it.
-  useEffect(() => {
-    if (newest !== undefined) setFold(call.call_id, true);
-  }, [newest, call.call_id]);
+  const [open, setOpen] = useFoldWithQuestions(call.call_id, child?.timeline.pending);
   return (
     <Disclosure
       className={child === undefined ? "answer-call" : "answer-call answer-sub-agent"}

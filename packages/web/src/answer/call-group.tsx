@@ -1,5 +1,5 @@
 import { memo } from "react";
-import { useWords } from "../words/words.ts";
+import { useWords } from "../words/use-words.ts";
 import { CallCard, type DrawTimeline } from "./call-card.tsx";
 import { isOpenState, type CallView } from "./timeline-view.ts";
 import { answerWords } from "./words.ts";

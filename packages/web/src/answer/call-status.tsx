@@ -1,7 +1,7 @@
 import { Status, type StatusKind } from "../parts/signs.tsx";
 import { useFormat } from "../words/format.ts";
-import { useWords } from "../words/words.ts";
-import { Elapsed, firstSeen } from "./elapsed.tsx";
+import { useWords } from "../words/use-words.ts";
+import { Elapsed } from "./elapsed.tsx";
 import type { CallState, CallView } from "./timeline-view.ts";
 import { answerWords } from "./words.ts";
 
@@ -15,7 +15,7 @@ export function CallStatus({ view }: { view: CallView }) {
   return (
     <span className="answer-call-status">
       <Status kind={kinds[state]} label={below > 1 ? words.approvals(below) : words[state]} />
-      {state === "running" && <Elapsed since={startOf(view)} />}
+      {state === "running" && <Elapsed since={view.startedAt} />}
       {durationMs !== undefined && durationMs >= shortest && (
         <span className="answer-time">{format.duration(durationMs)}</span>
       )}
@@ -38,8 +38,3 @@ const kinds: Readonly<Record<CallState, StatusKind>> = {
   incomplete: "stopped",
   unknown: "waiting",
 };
-
-function startOf({ call, startedAt }: CallView): number {
-  const started = Date.parse(startedAt ?? "");
-  return Number.isNaN(started) ? firstSeen(call.call_id) : started;
-}

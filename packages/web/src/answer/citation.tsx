@@ -1,6 +1,6 @@
 import { useContext, useEffect, useId, useRef, useState, type KeyboardEvent } from "react";
 import { createPortal } from "react-dom";
-import { useWords } from "../words/words.ts";
+import { useWords } from "../words/use-words.ts";
 import { goToCall } from "./go-to-call.ts";
 import { SourcesContext } from "./scene.ts";
 import { SourceCard } from "./source-card.tsx";

@@ -1,4 +1,4 @@
-import { useWords } from "../words/words.ts";
+import { useWords } from "../words/use-words.ts";
 import { answerWords, type AnswerWords } from "./words.ts";
 
 /** What people decided about a call. */

@@ -2,21 +2,17 @@ import { useSyncExternalStore } from "react";
 import { cell } from "../state/cell.ts";
 import { useFormat } from "../words/format.ts";
 
-/** The time that something takes, while it takes it. Draws itself alone. */
-export function Elapsed({ since }: { since: number }) {
+/** The time that something takes, while it takes it; nothing where nobody knows when it began. Draws itself alone. */
+export function Elapsed({ since }: { since: string | undefined }) {
+  const began = Date.parse(since ?? "");
+  return Number.isNaN(began) ? null : <Ticking since={began} />;
+}
+
+function Ticking({ since }: { since: number }) {
   const format = useFormat();
   const now = useSyncExternalStore(subscribe, clock.get, clock.get);
   return <span className="answer-time">{format.duration(Math.max(0, now - since))}</span>;
 }
-
-/** When this page saw something for the first time: what has no time of its own is counted from there. */
-export function firstSeen(id: string): number {
-  const known = seen.get(id) ?? Date.now();
-  seen.set(id, known);
-  return known;
-}
-
-const seen = new Map<string, number>();
 
 const clock = cell(Date.now());
 let readers = 0;

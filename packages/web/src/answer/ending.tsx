@@ -1,6 +1,6 @@
 import { memo } from "react";
 import { Icon } from "../parts/icon.tsx";
-import { useWords } from "../words/words.ts";
+import { useWords } from "../words/use-words.ts";
 import type { AnswerView } from "./answer-view.ts";
 import { endingOf } from "./ending-of.ts";
 import { answerWords } from "./words.ts";

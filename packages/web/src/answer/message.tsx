@@ -1,14 +1,16 @@
 import { memo } from "react";
 import type { MessageItem } from "@deltawire/tasks";
 import { LazyMarkdown } from "../markdown/lazy-markdown.tsx";
-import { useWords } from "../words/words.ts";
 import { Caret } from "./awaiting.tsx";
-import { BlockView } from "./blocks.tsx";
+import { BlockView } from "../blocks/blocks.tsx";
+import { useWords } from "../words/use-words.ts";
 import { Citation } from "./citation.tsx";
+import { useScene } from "./scene.ts";
 import { answerWords } from "./words.ts";
 
 export const Message = memo(function Message({ item }: { item: MessageItem }) {
   const words = useWords(answerWords);
+  const { isContinued } = useScene();
   const isGrowing = item.status === "in_progress";
   const blocks = item.block_list;
   const last = blocks.at(-1);
@@ -30,7 +32,9 @@ export const Message = memo(function Message({ item }: { item: MessageItem }) {
         ),
       )}
       {isGrowing && isEmpty && <Caret />}
-      {item.status === "incomplete" && <p className="answer-quiet">{words.cutOff}</p>}
+      {item.status === "incomplete" && !isContinued && (
+        <p className="answer-quiet">{words.cutOff}</p>
+      )}
     </div>
   );
 });

@@ -1,7 +1,7 @@
 import { memo, useMemo } from "react";
 import type { ChainWarning } from "@deltawire/tasks/chats";
 import { Icon } from "../parts/icon.tsx";
-import { useWords } from "../words/words.ts";
+import { useWords } from "../words/use-words.ts";
 import { Disclosure } from "./disclosure.tsx";
 import { useFold } from "./folds.ts";
 import { notesOf, type Note } from "./notes-of.ts";

@@ -1,18 +1,23 @@
 import { memo } from "react";
 import type { ReasoningItem } from "@deltawire/tasks";
+import { usePicked } from "../hooks/use-cell.ts";
+import { usePage } from "../hooks/use-page.ts";
 import { LazyMarkdown } from "../markdown/lazy-markdown.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { usePicked } from "../state/cell.ts";
-import { usePage } from "../state/page.ts";
 import { useFormat } from "../words/format.ts";
-import { useWords } from "../words/words.ts";
 import { Disclosure } from "./disclosure.tsx";
-import { Elapsed, firstSeen } from "./elapsed.tsx";
+import { Elapsed } from "./elapsed.tsx";
 import { useFold } from "./folds.ts";
-import { LongText } from "./long-text.tsx";
+import { LongText } from "../blocks/long-text.tsx";
+import { useWords } from "../words/use-words.ts";
 import { answerWords } from "./words.ts";
 
-export const Reasoning = memo(function Reasoning({ item }: { item: ReasoningItem }) {
+interface ReasoningProps {
+  item: ReasoningItem;
+  startedAt: string | undefined;
+}
+
+export const Reasoning = memo(function Reasoning({ item, startedAt }: ReasoningProps) {
   const page = usePage();
   const isGrowing = item.status === "in_progress";
   const isWished = usePicked(page.preferences, ({ reasoning }) => reasoning === "open");
@@ -28,7 +33,7 @@ export const Reasoning = memo(function Reasoning({ item }: { item: ReasoningItem
       head={
         <>
           <Icon name="think" small />
-          <Heading item={item} isGrowing={isGrowing} />
+          <Heading item={item} startedAt={startedAt} />
         </>
       }
     >
@@ -38,13 +43,13 @@ export const Reasoning = memo(function Reasoning({ item }: { item: ReasoningItem
   );
 });
 
-function Heading({ item, isGrowing }: { item: ReasoningItem; isGrowing: boolean }) {
+function Heading({ item, startedAt }: ReasoningProps) {
   const words = useWords(answerWords);
   const format = useFormat();
-  if (isGrowing)
+  if (item.status === "in_progress")
     return (
       <span className="answer-breathing">
-        {words.thinking} … <Elapsed since={firstSeen(item.id)} />
+        {words.thinking} … <Elapsed since={startedAt} />
       </span>
     );
   const { duration_ms: took } = item;

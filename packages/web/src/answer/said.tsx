@@ -1,8 +1,8 @@
 import { memo } from "react";
 import type { ContentPart } from "@deltawire/tasks";
 import { unreachable } from "../unreachable.ts";
-import { useWords } from "../words/words.ts";
-import { Blocks } from "./blocks.tsx";
+import { Blocks } from "../blocks/blocks.tsx";
+import { useWords } from "../words/use-words.ts";
 import type { StepView } from "./timeline-view.ts";
 import { answerWords } from "./words.ts";
 
@@ -18,7 +18,7 @@ export const Said = memo(function Said({ said, isRunning }: SaidProps) {
   const text = item.content.flatMap((part) => (part.type === "text" ? part.text : [])).join("\n\n");
   const waits = delivery === "steer" ? words.heardNext : words.heardAfter;
   return (
-    <div className="answer-said">
+    <div className="answer-said" data-waiting={(!isHeard && isRunning) || undefined}>
       <span className="answer-label">{words.meanwhile}</span>
       {text !== "" && (
         <div className="plain-text" dir="auto">

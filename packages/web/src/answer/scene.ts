@@ -8,6 +8,8 @@ export interface AnswerScene {
   readonly rootTaskId: string | undefined;
   readonly nodeId: string;
   readonly versionId: string;
+  /** A later version goes on from where this one ended. */
+  readonly isContinued: boolean;
 }
 
 export const SceneContext = createContext<AnswerScene | undefined>(undefined);

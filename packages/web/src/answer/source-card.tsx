@@ -1,9 +1,9 @@
 import { useLayoutEffect, useRef, type Ref } from "react";
 import { Button } from "../parts/button.tsx";
 import { placeBeside } from "../parts/place-beside.ts";
-import { useWords } from "../words/words.ts";
-import { addressOf } from "./address.ts";
-import { Blocks } from "./blocks.tsx";
+import { addressOf } from "../texts/address.ts";
+import { Blocks } from "../blocks/blocks.tsx";
+import { useWords } from "../words/use-words.ts";
 import { sourceName } from "./source-name.ts";
 import type { Source } from "./sources.ts";
 import { answerWords } from "./words.ts";

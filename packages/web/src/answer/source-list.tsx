@@ -1,6 +1,6 @@
 import { memo } from "react";
-import { useWords } from "../words/words.ts";
-import { addressOf } from "./address.ts";
+import { addressOf } from "../texts/address.ts";
+import { useWords } from "../words/use-words.ts";
 import { Disclosure } from "./disclosure.tsx";
 import { useFold } from "./folds.ts";
 import { goToCall } from "./go-to-call.ts";

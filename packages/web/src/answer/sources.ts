@@ -16,28 +16,11 @@ export interface Source {
   readonly url: string | undefined;
 }
 
-/** The same object as before if it is made of the same. */
 export function sourcesOf(
   references: readonly Reference[] | undefined,
   calls: readonly CallView[],
-  before?: Sources,
 ): Sources {
-  const from = [
-    ...(references ?? [undefined]),
-    ...calls.flatMap(({ blocks, child }) => [blocks, child?.timeline.sources]),
-  ];
-  const known = before && madeFrom.get(before);
-  if (before !== undefined && known !== undefined && isSame(known, from)) return before;
-  const sources: Sources =
-    references === undefined ? numberedIn(calls) : referredTo(references, calls);
-  madeFrom.set(sources, from);
-  return sources;
-}
-
-const madeFrom = new WeakMap<Sources, readonly unknown[]>();
-
-function isSame(one: readonly unknown[], other: readonly unknown[]): boolean {
-  return one.length === other.length && one.every((value, at) => value === other[at]);
+  return references === undefined ? numberedIn(calls) : referredTo(references, calls);
 }
 
 function referredTo(references: readonly Reference[], calls: readonly CallView[]): Sources {

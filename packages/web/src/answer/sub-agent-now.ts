@@ -1,6 +1,13 @@
 import type { MessageItem } from "@deltawire/tasks";
+import { once } from "../once.ts";
 import { argumentsLine, oneLine } from "./arguments-line.ts";
-import { isOpenState, stepsIn, type SubAgentView, type TimelineView } from "./timeline-view.ts";
+import {
+  isOpenState,
+  stepsIn,
+  type StepView,
+  type SubAgentView,
+  type TimelineView,
+} from "./timeline-view.ts";
 
 /** What a sub-agent does now, or what it has said last; why it failed, if it has said nothing. */
 export type SubAgentNow =
@@ -14,10 +21,9 @@ export type SubAgentNow =
 export function nowOf({ timeline, error }: SubAgentView): SubAgentNow {
   const [first] = timeline.pending;
   if (first !== undefined) return { is: "waiting", tool: first.tool ?? "" };
-  const steps = stepsIn(timeline);
-  const last = steps.at(-1);
+  const last = timeline.pieces.at(-1)?.at(-1);
   if (!timeline.isRunning) {
-    const said = steps.findLast((step) => step.is === "message");
+    const said = stepsIn(timeline).findLast((step) => step.is === "message");
     const line = oneLine(said?.is === "message" ? textOf(said.item) : (error?.message ?? ""));
     return line === "" ? { is: "silent" } : { is: "said", line };
   }
@@ -39,11 +45,12 @@ export function nowOf({ timeline, error }: SubAgentView): SubAgentNow {
 
 /** How many things it has done, those of the agents that it asked not counted. */
 export function stepCount(timeline: TimelineView): number {
-  return stepsIn(timeline).reduce(
-    (sum, step) => sum + (step.is === "calls" ? step.calls.length : 1),
-    0,
-  );
+  return timeline.pieces.reduce((sum, piece) => sum + countOf(piece), 0);
 }
+
+const countOf = once((piece: readonly StepView[]) =>
+  piece.reduce((sum, step) => sum + (step.is === "calls" ? step.calls.length : 1), 0),
+);
 
 function textOf({ block_list }: MessageItem): string {
   return block_list

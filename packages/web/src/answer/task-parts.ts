@@ -14,12 +14,15 @@ import type {
   Usage,
 } from "@deltawire/tasks";
 import type { AnswerVersion, CallRecord } from "@deltawire/tasks/chats";
+import { once } from "../once.ts";
 
 /** What a task is made of, wherever it is read from. */
 export interface TaskParts {
   readonly taskId: string;
   readonly isRunning: boolean;
   readonly output: readonly (OutputItem | RetractedItem)[];
+  /** When the last of them began, where that is known. */
+  readonly lastBeganAt: string | undefined;
   readonly inputs: readonly TaskInput[];
   /** Undefined: of an older chat, which kept none of sub-agents. What their results number is all that is known then. */
   readonly references: readonly Reference[] | undefined;
@@ -60,7 +63,8 @@ export function liveParts(tree: TaskTree, task: TaskState): TaskParts {
     taskId,
     isRunning,
     output: task.output,
-    inputs: isRoot ? task.inputs : [],
+    lastBeganAt: task.item_added_at,
+    inputs: isRoot ? task.inputs : noInputs,
     references: referencesOf(tree.references).get(taskId) ?? noReferences,
     pending: approvals.pending,
     notes: (callId) => liveNotes(executionsOf(task.executions).get(callId), approvals, callId),
@@ -96,7 +100,7 @@ export function keptParts(version: AnswerVersion): TaskParts {
   const isRunning = version.status === "running";
   return {
     ...keptTask(version.task_id ?? version.version_id, version.output, isRunning, notes),
-    inputs: version.inputs ?? [],
+    inputs: version.inputs ?? noInputs,
     references: version.references,
   };
 }
@@ -120,9 +124,10 @@ function keptTask(
     taskId,
     isRunning,
     output,
-    inputs: [],
+    lastBeganAt: undefined,
+    inputs: noInputs,
     references: references && (references.get(taskId) ?? noReferences),
-    pending: [],
+    pending: noApprovals.pending,
     notes(callId) {
       const record = records.get(callId);
       return (
@@ -130,7 +135,7 @@ function keptTask(
           startedAt: record.started_at,
           durationMs: record.duration_ms,
           isExecuting: false,
-          decisions: record.decisions ?? [],
+          decisions: record.decisions ?? noDecisions,
         }
       );
     },
@@ -198,6 +203,7 @@ const referencesOf = once((references: readonly TaskReference[]) =>
 );
 
 const noReferences: readonly Reference[] = [];
+const noInputs: readonly TaskInput[] = [];
 
 function liveNotes(
   runs: readonly Execution[] | undefined,
@@ -236,14 +242,4 @@ function agentIn(json: string): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** Remembers what was made of an object for as long as that is there. */
-function once<Of extends object, Made>(make: (of: Of) => Made): (of: Of) => Made {
-  const made = new WeakMap<Of, { value: Made }>();
-  return (of) => {
-    const known = made.get(of) ?? { value: make(of) };
-    made.set(of, known);
-    return known.value;
-  };
 }

@@ -56,7 +56,7 @@ interface StepProps {
 const Step = memo(function Step({ step, depth, isRunning }: StepProps) {
   switch (step.is) {
     case "reasoning":
-      return <Reasoning item={step.item} />;
+      return <Reasoning item={step.item} startedAt={step.startedAt} />;
     case "message":
       return <Message item={step.item} />;
     case "said":

@@ -3,6 +3,9 @@ import { ApprovalTray } from "../approvals/tray.tsx";
 import { useTitleCount } from "../approvals/use-title-count.ts";
 import { Conversation } from "../chat/conversation.tsx";
 import { NewChat } from "../chat/new-chat.tsx";
+import { useCell } from "../hooks/use-cell.ts";
+import { useCommands } from "../hooks/use-commands.ts";
+import { usePage } from "../hooks/use-page.ts";
 import { ChatList } from "../list/chat-list.tsx";
 import { useListCommands } from "../list/list-commands.ts";
 import { IconButton } from "../parts/button.tsx";
@@ -10,15 +13,13 @@ import { Icon } from "../parts/icon.tsx";
 import { Menu } from "../parts/menu.tsx";
 import { Spinner } from "../parts/signs.tsx";
 import { Toasts } from "../parts/toasts.tsx";
-import { useCell } from "../state/cell.ts";
-import { useCommands } from "../state/commands.ts";
-import { usePage } from "../state/page.ts";
 import { hashOf, type Route } from "../state/route.ts";
 import { unreachable } from "../unreachable.ts";
-import { useWords } from "../words/words.ts";
+import { useWords } from "../words/use-words.ts";
 import { ConnectionNotice } from "./connection-notice.tsx";
 import { FailureGuard } from "./failure-guard.tsx";
 import { Palette } from "./palette.tsx";
+import { places } from "./places.ts";
 import { PreferencesDialog } from "./preferences-dialog.tsx";
 import { ShortcutsDialog } from "./shortcuts-dialog.tsx";
 import { useNarrow } from "./use-narrow.ts";
@@ -177,25 +178,19 @@ function Content({ route }: { route: Route }) {
 
 function Navigation({ route }: { route: Route }) {
   const words = useWords(appWords);
-  const isUpstreams = route.is === "upstreams";
   return (
     <nav className="app-navigation" aria-label="Deltawire">
-      <a
-        href={hashOf({ is: "new" })}
-        aria-label={words.chats}
-        aria-current={isUpstreams ? undefined : "page"}
-      >
-        <Icon name="quote" />
-        <span>{words.chats}</span>
-      </a>
-      <a
-        href={hashOf({ is: "upstreams" })}
-        aria-label={words.upstreams}
-        aria-current={isUpstreams ? "page" : undefined}
-      >
-        <Icon name="plug" />
-        <span>{words.upstreams}</span>
-      </a>
+      {places.map(({ name, icon, route: to, shows }) => (
+        <a
+          key={name}
+          href={hashOf(to)}
+          aria-label={words[name]}
+          aria-current={shows.includes(route.is) ? "page" : undefined}
+        >
+          <Icon name={icon} />
+          <span>{words[name]}</span>
+        </a>
+      ))}
     </nav>
   );
 }

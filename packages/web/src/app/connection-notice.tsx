@@ -1,11 +1,12 @@
 import { useEffect, useState } from "react";
+import { useCell } from "../hooks/use-cell.ts";
+import { usePage } from "../hooks/use-page.ts";
 import { Button } from "../parts/button.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { useCell } from "../state/cell.ts";
-import { usePage, type Connection } from "../state/page.ts";
+import type { Connection } from "../state/page.ts";
 import { unreachable } from "../unreachable.ts";
-import { useWords } from "../words/words.ts";
-import { appWords } from "./words.ts";
+import { useWords } from "../words/use-words.ts";
+import { appWords, type AppWords } from "./words.ts";
 
 /** Says what is the matter with the connection, and nothing while all is well. */
 export function ConnectionNotice() {
@@ -15,6 +16,7 @@ export function ConnectionNotice() {
   const seconds = useSecondsUntil(connection.is === "lost" ? connection.retryAt : undefined);
   return (
     <div className="app-connection" role="status" data-is={connection.is}>
+      {connection.is === "live" && connection.again && <Icon name="check" />}
       {connection.is !== "live" && connection.is !== "connecting" && <Icon name="warning" />}
       <span>{sentence(connection, words)}</span>
       {connection.is === "lost" && (
@@ -37,10 +39,10 @@ export function ConnectionNotice() {
   );
 }
 
-function sentence(connection: Connection, words: (typeof appWords)["en"]): string {
+function sentence(connection: Connection, words: AppWords): string {
   switch (connection.is) {
     case "live":
-      return "";
+      return connection.again ? words.back : "";
     case "connecting":
       return words.connecting;
     case "offline":

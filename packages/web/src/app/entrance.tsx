@@ -1,13 +1,14 @@
 import { useState, type FormEvent } from "react";
+import { useCell } from "../hooks/use-cell.ts";
+import { usePage } from "../hooks/use-page.ts";
 import { Button } from "../parts/button.tsx";
 import { Field, Input } from "../parts/field.tsx";
 import { Empty, Spinner } from "../parts/signs.tsx";
-import { useCell } from "../state/cell.ts";
-import { usePage } from "../state/page.ts";
+import type { SignInProblem } from "../state/page.ts";
 import { unreachable } from "../unreachable.ts";
-import { useWords } from "../words/words.ts";
+import { useWords } from "../words/use-words.ts";
 import { App } from "./app.tsx";
-import { appWords } from "./words.ts";
+import { appWords, type AppWords } from "./words.ts";
 
 /** Lets in whoever may: nothing is asked of a gateway without tokens. */
 export function Entrance() {
@@ -43,7 +44,7 @@ export function Entrance() {
 function SignIn() {
   const { session } = usePage();
   const words = useWords(appWords);
-  const [problem, setProblem] = useState<string>();
+  const [problem, setProblem] = useState<SignInProblem>();
   const [isBusy, setBusy] = useState(false);
   const onSubmit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
@@ -55,9 +56,10 @@ function SignIn() {
   return (
     <main className="app-entrance">
       <form className="app-sign-in" onSubmit={(event) => void onSubmit(event)}>
+        <p className="app-product">Deltawire</p>
         <h1>{words.loginTitle}</h1>
         <p>{words.loginText}</p>
-        <Field label={words.token} error={problem}>
+        <Field label={words.token} error={problem && problemWords(problem, words)}>
           <Input name="token" type="password" autoComplete="current-password" required />
         </Field>
         <Button kind="primary" type="submit" busy={isBusy}>
@@ -66,4 +68,19 @@ function SignIn() {
       </form>
     </main>
   );
+}
+
+function problemWords(problem: SignInProblem, words: AppWords): string {
+  switch (problem.is) {
+    case "wrong token":
+      return words.wrongToken;
+    case "too many tries":
+      return words.tooManyTries(problem.seconds);
+    case "unreachable":
+      return words.notReached;
+    case "other":
+      return problem.message;
+    default:
+      return unreachable(problem);
+  }
 }

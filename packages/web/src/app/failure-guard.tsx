@@ -1,7 +1,7 @@
 import { Component, type ReactNode } from "react";
 import { Button } from "../parts/button.tsx";
 import { Empty } from "../parts/signs.tsx";
-import { useWords } from "../words/words.ts";
+import { useWords } from "../words/use-words.ts";
 import { appWords } from "./words.ts";
 
 /** A part that cannot be drawn takes no other part with it. */

@@ -1,9 +1,11 @@
 import { useId, useState, type KeyboardEvent } from "react";
+import { useCell } from "../hooks/use-cell.ts";
+import { usePage } from "../hooks/use-page.ts";
+import { chatName } from "../list/chat-name.ts";
+import { listWords } from "../list/words.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { Keys } from "../parts/keys.tsx";
-import { useCell } from "../state/cell.ts";
-import { usePage } from "../state/page.ts";
-import { useWords } from "../words/words.ts";
+import { useWords } from "../words/use-words.ts";
 import { found } from "./find-commands.ts";
 import { appWords } from "./words.ts";
 
@@ -11,6 +13,7 @@ import { appWords } from "./words.ts";
 export function Palette({ onClose }: { onClose: () => void }) {
   const page = usePage();
   const words = useWords(appWords);
+  const inList = useWords(listWords);
   const commands = useCell(page.commands.all);
   const list = useCell(page.list.state);
   const [query, setQuery] = useState("");
@@ -18,10 +21,12 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const id = useId();
   const chats = list.is !== "ready" || query === "" ? [] : list.chats;
   const offered = [
-    ...commands.filter(({ hidden }) => hidden !== true),
-    ...chats.map(({ chat_id: chatId, title, excerpt }) => ({
+    ...commands.filter(
+      ({ hidden, onlyFound }) => hidden !== true && (onlyFound !== true || query !== ""),
+    ),
+    ...chats.map(({ chat_id: chatId, ...chat }) => ({
       id: chatId,
-      title: title === "" ? excerpt : title,
+      title: chatName(chat) ?? inList.newChat,
       group: words.chats,
       keys: undefined,
       run: () => page.router.go({ is: "chat", chatId }),

@@ -1,9 +1,11 @@
+import { useCell } from "../hooks/use-cell.ts";
+import { usePage } from "../hooks/use-page.ts";
 import { Button } from "../parts/button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { Field, Select } from "../parts/field.tsx";
-import { useCell } from "../state/cell.ts";
-import { usePage, type Preferences } from "../state/page.ts";
-import { languages, useWords } from "../words/words.ts";
+import type { Preferences } from "../state/page.ts";
+import { useWords } from "../words/use-words.ts";
+import { languages } from "../words/words.ts";
 import { appWords } from "./words.ts";
 
 /** They hold at once, and in this browser. */

@@ -1,9 +1,9 @@
+import { useCell } from "../hooks/use-cell.ts";
+import { usePage } from "../hooks/use-page.ts";
 import { Button } from "../parts/button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { Keys } from "../parts/keys.tsx";
-import { useCell } from "../state/cell.ts";
-import { usePage } from "../state/page.ts";
-import { useWords } from "../words/words.ts";
+import { useWords } from "../words/use-words.ts";
 import { appWords } from "./words.ts";
 
 /** What can be done by a key right now, by group. */
@@ -22,7 +22,15 @@ export function ShortcutsDialog({ onClose }: { onClose: () => void }) {
         </Button>
       }
     >
-      <div className="app-shortcuts">
+      <div
+        className="app-shortcuts"
+        role="group"
+        aria-label={words.shortcuts}
+        // What scrolls has to be reached by the keyboard.
+        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+        tabIndex={0}
+        data-first
+      >
         {[...groups].map(([group, those]) => (
           <section key={group}>
             <h3>{group}</h3>

@@ -1,8 +1,8 @@
 import type { ReactNode } from "react";
-import { usePicked } from "../state/cell.ts";
-import { usePage } from "../state/page.ts";
+import { usePicked } from "../hooks/use-cell.ts";
+import { usePage } from "../hooks/use-page.ts";
 import type { PreferencesCell } from "../state/preferences.ts";
-import { LanguageContext } from "../words/words.ts";
+import { LanguageContext } from "../words/use-words.ts";
 
 /** Theme and language of the whole document, now and whenever they change. */
 export function showPreferences(preferences: PreferencesCell): void {

@@ -1,5 +1,5 @@
 import { useEffect } from "react";
-import { usePage } from "../state/page.ts";
+import { usePage } from "../hooks/use-page.ts";
 import { isPressed, writes } from "./key-press.ts";
 
 /** Keys run commands, from wherever the focus is, except what belongs to a field or an open dialog. */
@@ -14,7 +14,10 @@ export function useShortcuts(): void {
       // The last one offered is the nearest to what is looked at.
       const command = commands.all
         .get()
-        .findLast(({ keys }) => keys !== undefined && isPressed(keys, event, isMac));
+        .findLast(
+          ({ keys, heardInPlace }) =>
+            keys !== undefined && heardInPlace !== true && isPressed(keys, event, isMac),
+        );
       if (command === undefined) return;
       event.preventDefault();
       command.run();

@@ -38,6 +38,10 @@ export const appWords = defineWords({
       "It is one of the tokens in the gateway's configuration, or the value of DELTAWIRE_TOKEN where it was started.",
     token: "Token",
     signIn: "Sign in",
+    wrongToken: "This is none of the gateway's tokens.",
+    tooManyTries: (seconds: number) =>
+      `Too many wrong tokens came from your address. Try again in ${seconds} s.`,
+    notReached: "The gateway cannot be reached. Try it again in a moment.",
     unreachableTitle: "The gateway cannot be reached",
     unreachableText:
       "Start it with “npm start”, or check that this address is right. The page tries again by itself.",
@@ -53,7 +57,6 @@ export const appWords = defineWords({
     reload: "Reload",
     failedTitle: "This part of the page has failed",
     failedText: "Nothing is lost: what was said is kept at the gateway.",
-    demo: "the demo model",
   },
   zh: {
     chats: "对话",
@@ -91,6 +94,9 @@ export const appWords = defineWords({
     loginText: "使用网关配置中的令牌，或启动网关时 DELTAWIRE_TOKEN 的值。",
     token: "令牌",
     signIn: "登录",
+    wrongToken: "这不是此网关的令牌。",
+    tooManyTries: (seconds: number) => `此地址输错令牌次数过多，请在 ${seconds} 秒后重试。`,
+    notReached: "无法连接到网关，请稍后重试。",
     unreachableTitle: "无法连接网关",
     unreachableText: "请用 “npm start” 启动网关，或检查地址是否正确。页面会自动重试。",
     tryAgain: "立即重试",
@@ -105,6 +111,7 @@ export const appWords = defineWords({
     reload: "重新加载",
     failedTitle: "页面的这一部分出错了",
     failedText: "没有丢失任何内容：对话都保存在网关上。",
-    demo: "演示模型",
   },
 });
+
+export type AppWords = (typeof appWords)["en"];

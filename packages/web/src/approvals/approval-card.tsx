@@ -1,39 +1,48 @@
-import { useId, useState } from "react";
+import { useEffect, useId, useLayoutEffect, useRef, useState } from "react";
+import type { Block } from "@deltawire/tasks";
 import { ChatApiError, type DecisionBody, type PendingApproval } from "@deltawire/tasks/chats";
-import { Blocks } from "../answer/blocks.tsx";
-import { LongText } from "../answer/long-text.tsx";
+import { Blocks } from "../blocks/blocks.tsx";
+import { LongText } from "../blocks/long-text.tsx";
+import { usePicked } from "../hooks/use-cell.ts";
+import { usePage } from "../hooks/use-page.ts";
 import { Button } from "../parts/button.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Menu } from "../parts/menu.tsx";
-import { usePicked } from "../state/cell.ts";
-import { usePage } from "../state/page.ts";
 import { hashOf } from "../state/route.ts";
 import { useFormat } from "../words/format.ts";
-import { useWords } from "../words/words.ts";
 import { DecisionForm, type Writing } from "./decision-form.tsx";
 import { approvedOnce } from "./approved-once.ts";
+import { approveKey, denyKey } from "./keys.ts";
 import { questionOf } from "./question-of.ts";
-import { readableArguments } from "./readable-arguments.ts";
+import { readableArguments } from "../texts/readable-arguments.ts";
+import { revealed } from "../texts/revealed.ts";
+import { useWords } from "../words/use-words.ts";
 import { approvalWords, type ApprovalWords } from "./words.ts";
 import "./approvals.css";
 
 interface ApprovalCardProps {
   pending: PendingApproval;
   place: "here" | "tray";
+  /** Keys approve and deny it. */
+  hasKeys?: boolean | undefined;
   onDecided?: (() => void) | undefined;
 }
 
 /** A decision that an agent waits for, with all that is needed to take it. */
-export function ApprovalCard({ pending, place, onDecided }: ApprovalCardProps) {
+export function ApprovalCard({ pending, place, hasKeys = false, onDecided }: ApprovalCardProps) {
   const page = usePage();
   const words = useWords(approvalWords);
   const format = useFormat();
   const titleId = useId();
   const { approval } = pending;
   const isDeciding = usePicked(page.approvals.deciding, (all) => all.has(approval.approval_id));
+  const card = useFocusPassedOn();
   const [writing, setWriting] = useState<Writing>();
+  /** What was begun to be written, and left. */
+  const [left, setLeft] = useState<Writing>();
   const [problem, setProblem] = useState<string>();
   const decide = async (body: DecisionBody) => {
+    if (page.approvals.deciding.get().has(approval.approval_id)) return;
     setProblem(undefined);
     try {
       await page.approvals.decide(approval.approval_id, body);
@@ -44,7 +53,14 @@ export function ApprovalCard({ pending, place, onDecided }: ApprovalCardProps) {
   };
   const { used, limit, expires_at } = approval;
   return (
-    <div className="approvals-card" role="group" aria-labelledby={titleId} aria-busy={isDeciding}>
+    <div
+      ref={card}
+      className="approvals-card"
+      role="group"
+      aria-labelledby={titleId}
+      aria-busy={isDeciding}
+      tabIndex={-1}
+    >
       <header className="approvals-head">
         <Icon name="hand" />
         <h3 id={titleId}>{questionOf(pending, words)}</h3>
@@ -62,6 +78,8 @@ export function ApprovalCard({ pending, place, onDecided }: ApprovalCardProps) {
           pending={pending}
           words={words}
           busy={isDeciding}
+          left={left}
+          hasKeys={hasKeys}
           onDecide={(body) => void decide(body)}
           onWrite={setWriting}
         />
@@ -74,6 +92,7 @@ export function ApprovalCard({ pending, place, onDecided }: ApprovalCardProps) {
           problem={problem}
           onDecide={(body) => void decide(body)}
           onCancel={() => {
+            setLeft(writing);
             setWriting(undefined);
             setProblem(undefined);
           }}
@@ -88,12 +107,41 @@ export function ApprovalCard({ pending, place, onDecided }: ApprovalCardProps) {
   );
 }
 
+/** When what has the focus goes away, to what comes next: another card, the list of them, the call or the answer. */
+function useFocusPassedOn() {
+  const card = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    const shown = card.current;
+    return () => {
+      if (shown?.contains(document.activeElement) === true) nextTo(shown)?.focus();
+    };
+  }, []);
+  return card;
+}
+
+function nextTo(card: HTMLElement): HTMLElement | null {
+  const cards = [card.nextElementSibling, card.previousElementSibling];
+  const beside = cards.find((each) => each?.classList.contains("approvals-card") === true);
+  if (beside instanceof HTMLElement) return beside;
+  return (
+    card.closest<HTMLElement>(".approvals-panel") ??
+    card.closest("[data-call]")?.querySelector("button") ??
+    card.closest<HTMLElement>("article")
+  );
+}
+
 interface PartProps {
   pending: PendingApproval;
   words: ApprovalWords;
 }
 
 function Origin({ pending: { chat, agent, depth }, words }: PartProps) {
+  const listed = usePicked(usePage().list.state, (list) =>
+    list.is === "ready"
+      ? list.chats.find(({ chat_id }) => chat_id === chat?.chat_id)?.excerpt
+      : undefined,
+  );
+  const name = chat?.title || listed;
   const who = depth > 0 ? `${words.subAgent} ${agent}` : agent;
   return (
     <p className="approvals-quiet">
@@ -101,7 +149,7 @@ function Origin({ pending: { chat, agent, depth }, words }: PartProps) {
       {chat !== undefined && (
         <>
           {" "}
-          {chat.title === "" ? words.inUntitled : words.inChat(chat.title)}{" "}
+          {name === undefined || name === "" ? words.inUntitled : words.inChat(name)}{" "}
           <a href={hashOf({ is: "chat", chatId: chat.chat_id, nodeId: chat.node_id })}>
             {words.showInChat}
           </a>
@@ -117,7 +165,7 @@ function Matter({ pending: { approval, call }, words }: PartProps) {
   if (kind === "result" && blocks !== undefined)
     return (
       <div className="approvals-matter" role="group" aria-label={words.heldResult}>
-        <Blocks blocks={blocks} />
+        <Blocks blocks={blocks.map(withNothingHidden)} />
       </div>
     );
   if (call === undefined) return null;
@@ -130,23 +178,39 @@ function Matter({ pending: { approval, call }, words }: PartProps) {
   );
 }
 
+function withNothingHidden(block: Block): Block {
+  return block.type === "text" ? { ...block, text: revealed(block.text) } : block;
+}
+
 interface ChoicesProps extends PartProps {
   busy: boolean;
+  left: Writing | undefined;
+  hasKeys: boolean;
   onDecide: (body: DecisionBody) => void;
   onWrite: (writing: Writing) => void;
 }
 
-function Choices({ pending: { approval, call }, words, busy, onDecide, onWrite }: ChoicesProps) {
+function Choices(props: ChoicesProps) {
+  const { pending, words, busy, left, hasKeys, onDecide, onWrite } = props;
+  const { approval, call } = pending;
+  const row = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    // Whoever has left the form is again where it was opened.
+    if (left !== undefined)
+      row.current?.querySelector<HTMLElement>(`[data-writes=${left}]`)?.focus();
+  }, [left]);
   const { kind, choices, scopes = ["once"], any_arguments } = approval;
   const forSession = kind === "call" && scopes.includes("session");
   const labels = labelsOf(kind, words);
   return (
-    <div className="approvals-choices">
+    <div ref={row} className="approvals-choices">
       {choices.includes("approve") && (
         <Button
           kind="primary"
           icon="check"
           busy={busy}
+          data-writes="outcome"
+          aria-keyshortcuts={hasKeys ? approveKey : undefined}
           onClick={() =>
             kind === "reconcile" ? onWrite("outcome") : onDecide(approvedOnce(approval))
           }
@@ -157,7 +221,6 @@ function Choices({ pending: { approval, call }, words, busy, onDecide, onWrite }
       {forSession && (
         <Menu
           label={words.session}
-          disabled={busy}
           items={[
             {
               label: words.sessionSame,
@@ -180,19 +243,26 @@ function Choices({ pending: { approval, call }, words, busy, onDecide, onWrite }
         </Menu>
       )}
       {kind === "call" && call !== undefined && (
-        <Button icon="edit" disabled={busy} onClick={() => onWrite("arguments")}>
+        <Button icon="edit" off={busy} data-writes="arguments" onClick={() => onWrite("arguments")}>
           {words.edit}
         </Button>
       )}
       {choices.includes("redact") && (
-        <Button icon="hide" disabled={busy} onClick={() => onWrite("replacement")}>
+        <Button
+          icon="hide"
+          off={busy}
+          data-writes="replacement"
+          onClick={() => onWrite("replacement")}
+        >
           {words.redact}
         </Button>
       )}
       {choices.includes("deny") && (
         <Button
           kind="danger"
-          disabled={busy}
+          off={busy}
+          data-writes="reason"
+          aria-keyshortcuts={hasKeys ? denyKey : undefined}
           onClick={() =>
             kind === "limit" || kind === "reconcile"
               ? onDecide({ decision: "deny" })
@@ -203,12 +273,7 @@ function Choices({ pending: { approval, call }, words, busy, onDecide, onWrite }
         </Button>
       )}
       {choices.includes("abort") && (
-        <Button
-          kind="ghost"
-          icon="stop"
-          disabled={busy}
-          onClick={() => onDecide({ decision: "abort" })}
-        >
+        <Button kind="ghost" icon="stop" off={busy} onClick={() => onDecide({ decision: "abort" })}>
           {words.abort}
         </Button>
       )}

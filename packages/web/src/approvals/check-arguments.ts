@@ -7,7 +7,10 @@ export type CheckedArguments =
 export type ArgumentProblem =
   | { readonly is: "no JSON"; readonly why: string }
   | { readonly is: "no object" }
-  | { readonly is: "wrong"; readonly path: string; readonly why: string };
+  | { readonly is: "type"; readonly path: string; readonly expected: readonly string[] }
+  | { readonly is: "choice"; readonly path: string; readonly expected: readonly string[] }
+  | { readonly is: "missing"; readonly path: string; readonly name: string }
+  | { readonly is: "unknown"; readonly path: string; readonly name: string };
 
 /**
  * What can be said at once of arguments that somebody edits: the plain rules of JSON Schema. The gateway checks all of
@@ -52,13 +55,12 @@ function problemIn(
   depth: number,
 ): ArgumentProblem | undefined {
   if (!isObject(schema) || depth > deepest) return undefined;
-  const wrong = (why: string): ArgumentProblem => ({ is: "wrong", path, why });
   const types = typesOf(schema["type"]);
   if (types.length > 0 && !types.some((type) => isOf(type, value)))
-    return wrong(`expected ${types.join(" or ")}`);
+    return { is: "type", path, expected: types };
   const words = schema["enum"];
   if (Array.isArray(words) && !words.some((word) => JSON.stringify(word) === JSON.stringify(value)))
-    return wrong(`expected one of ${words.map((word) => JSON.stringify(word)).join(", ")}`);
+    return { is: "choice", path, expected: words.map((word) => JSON.stringify(word)) };
   if (Array.isArray(value)) {
     for (const [index, member] of value.entries()) {
       const problem = problemIn(member, schema["items"], `${path}[${index}]`, depth + 1);
@@ -69,12 +71,13 @@ function problemIn(
   if (!isObject(value)) return undefined;
   const required = schema["required"];
   for (const name of Array.isArray(required) ? required : [])
-    if (typeof name === "string" && !Object.hasOwn(value, name)) return wrong(`${name} is missing`);
+    if (typeof name === "string" && !Object.hasOwn(value, name))
+      return { is: "missing", path, name };
   const properties = objectOf(schema["properties"]);
   for (const [name, member] of Object.entries(value)) {
     const rule = Object.hasOwn(properties, name) ? properties[name] : undefined;
     if (rule === undefined && schema["additionalProperties"] === false)
-      return wrong(`${name} is not known`);
+      return { is: "unknown", path, name };
     const problem = problemIn(member, rule, path === "" ? name : `${path}.${name}`, depth + 1);
     if (problem !== undefined) return problem;
   }

@@ -3,8 +3,9 @@ import type { DecisionBody, PendingApproval } from "@deltawire/tasks/chats";
 import { Button } from "../parts/button.tsx";
 import { Field, TextArea } from "../parts/field.tsx";
 import { approvedOnce } from "./approved-once.ts";
-import { checkArguments, expectedArguments, type ArgumentProblem } from "./check-arguments.ts";
-import { readableArguments } from "./readable-arguments.ts";
+import { checkArguments, expectedArguments } from "./check-arguments.ts";
+import { problemInWords } from "./problem-in-words.ts";
+import { readableArguments } from "../texts/readable-arguments.ts";
 import type { ApprovalWords } from "./words.ts";
 
 /** What somebody writes before deciding. */
@@ -23,15 +24,14 @@ interface DecisionFormProps {
 
 export function DecisionForm(props: DecisionFormProps) {
   const { pending, writing, words, busy, problem, onDecide, onCancel } = props;
-  const [text, setText] = useState(() =>
-    writing === "arguments" ? readableArguments(pending.call?.arguments ?? "{}") : "",
-  );
+  const [text, setText] = useState(() => firstText(writing, pending));
   const [wrong, setWrong] = useState<string>();
   const onSubmit = (event: FormEvent) => {
     event.preventDefault();
+    if (busy) return undefined;
     if (writing !== "arguments") return onDecide(bodyOf(writing, text));
     const checked = checkArguments(text, pending.input_schema);
-    if (!checked.ok) return setWrong(inWords(checked.problem, words));
+    if (!checked.ok) return setWrong(problemInWords(checked.problem, words));
     return onDecide({ ...approvedOnce(pending.approval), arguments: text });
   };
   const { label, hint, send } = labelsOf(writing, words);
@@ -54,7 +54,7 @@ export function DecisionForm(props: DecisionFormProps) {
           // oxlint-disable-next-line jsx-a11y/no-autofocus
           autoFocus
           dir="auto"
-          rows={writing === "arguments" ? Math.min(text.split("\n").length + 1, 14) : 3}
+          rows={Math.max(3, Math.min(text.split("\n").length + 1, 14))}
           className={writing === "arguments" ? "approvals-json" : undefined}
           spellCheck={writing !== "arguments"}
           required={writing === "replacement"}
@@ -79,6 +79,14 @@ export function DecisionForm(props: DecisionFormProps) {
       </div>
     </form>
   );
+}
+
+/** What there is to change. */
+function firstText(writing: Writing, { call, approval }: PendingApproval): string {
+  if (writing === "arguments") return readableArguments(call?.arguments ?? "{}");
+  if (writing !== "replacement") return "";
+  const texts = (approval.block_list ?? []).filter(({ type }) => type === "text");
+  return texts.map((block) => (block.type === "text" ? block.text : "")).join("\n");
 }
 
 function Expected({ pending, words }: { pending: PendingApproval; words: ApprovalWords }) {
@@ -118,10 +126,4 @@ function labelsOf(writing: Writing, words: ApprovalWords) {
     outcome: { label: words.outcome, hint: undefined, send: words.wasCarriedOut },
   } as const;
   return all[writing];
-}
-
-function inWords(problem: ArgumentProblem, words: ApprovalWords): string {
-  if (problem.is === "no JSON") return words.notJson(problem.why);
-  if (problem.is === "no object") return words.notObject;
-  return problem.path === "" ? problem.why : `${problem.path}: ${problem.why}`;
 }

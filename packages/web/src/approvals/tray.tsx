@@ -1,16 +1,23 @@
 import { useEffect, useId, useRef, useState } from "react";
 import type { DecisionBody, PendingApproval } from "@deltawire/tasks/chats";
+import { useCell } from "../hooks/use-cell.ts";
+import { useCommands } from "../hooks/use-commands.ts";
+import { usePage } from "../hooks/use-page.ts";
 import { IconButton } from "../parts/button.tsx";
 import { Empty } from "../parts/signs.tsx";
-import { useCell } from "../state/cell.ts";
-import { useCommands, type Command } from "../state/commands.ts";
-import { usePage } from "../state/page.ts";
-import { useWords } from "../words/words.ts";
+import type { Command } from "../state/commands.ts";
+import { useWords } from "../words/use-words.ts";
 import { ApprovalCard } from "./approval-card.tsx";
 import { approvedOnce } from "./approved-once.ts";
+import { approveKey, denyKey } from "./keys.ts";
+import { newlyAsked, nothingTold } from "./newly-asked.ts";
 import { questionOf } from "./question-of.ts";
 import { approvalWords } from "./words.ts";
+import { useSettled } from "./use-settled.ts";
 import "./approvals.css";
+
+/** Nobody who reads before pressing is faster. */
+const settleMs = 500;
 
 /** What waits for a person in any chat, from wherever one is. */
 export function ApprovalTray() {
@@ -23,6 +30,8 @@ export function ApprovalTray() {
   const button = useRef<HTMLButtonElement>(null);
   const id = useId();
   const [oldest] = pending;
+  // Keys decide what the person has seen to be the oldest, and not what has just become it.
+  const hasKeys = useSettled(isOpen ? oldest?.approval.approval_id : undefined, settleMs);
   const close = () => {
     setOpen(false);
     button.current?.focus();
@@ -32,20 +41,24 @@ export function ApprovalTray() {
   };
   const decisionsFor = ({ approval }: PendingApproval): Command[] => {
     const { approval_id: approvalId, choices } = approval;
-    const decide = (body: DecisionBody) =>
+    const decide = (body: DecisionBody) => {
+      if (approvals.deciding.get().has(approvalId)) return;
       void page.attempt(() => approvals.decide(approvalId, body)).then(closeAfterTheLast);
+    };
     const approve = {
       id: "approve oldest",
       title: words.approveFirst,
       group: words.group,
-      keys: "y",
+      keys: approveKey,
+      hidden: true,
       run: () => decide(approvedOnce(approval)),
     };
     const deny = {
       id: "deny oldest",
       title: words.denyFirst,
       group: words.group,
-      keys: "d",
+      keys: denyKey,
+      hidden: true,
       run: () => decide({ decision: "deny" }),
     };
     return [
@@ -61,12 +74,11 @@ export function ApprovalTray() {
       keys: "a",
       run: () => setOpen(true),
     },
-    ...(isOpen && oldest !== undefined ? decisionsFor(oldest) : []),
+    ...(hasKeys && oldest !== undefined ? decisionsFor(oldest) : []),
   ]);
   useEffect(() => {
     if (isOpen) panel.current?.focus();
   }, [isOpen]);
-  const newest = pending.at(-1);
   return (
     <div className="approvals-tray">
       <IconButton
@@ -81,9 +93,7 @@ export function ApprovalTray() {
       >
         {pending.length > 0 && <span aria-hidden="true">{pending.length}</span>}
       </IconButton>
-      <span className="for-readers" role="status">
-        {newest !== undefined && words.newApproval(questionOf(newest, words))}
-      </span>
+      <NewlyAsked pending={pending} />
       {isOpen && (
         // Escape closes it from anywhere within.
         // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions
@@ -99,7 +109,7 @@ export function ApprovalTray() {
         >
           <header>
             <h2>{words.trayTitle}</h2>
-            <IconButton icon="close" label={words.cancel} small onClick={close} />
+            <IconButton icon="close" label={words.close} small onClick={close} />
           </header>
           {pending.length === 0 ? (
             <Empty title={words.trayEmptyTitle} text={words.trayEmpty} />
@@ -109,12 +119,29 @@ export function ApprovalTray() {
                 key={each.approval.approval_id}
                 pending={each}
                 place="tray"
+                hasKeys={hasKeys && each === oldest}
                 onDecided={closeAfterTheLast}
               />
             ))
           )}
         </section>
       )}
+    </div>
+  );
+}
+
+function NewlyAsked({ pending }: { pending: readonly PendingApproval[] }) {
+  const words = useWords(approvalWords);
+  const [told, setTold] = useState(nothingTold);
+  if (told.pending !== pending) setTold(newlyAsked(told, pending));
+  const { asked } = told;
+  return (
+    <div className="for-readers" role="status">
+      {asked.map((each) => (
+        // By its id: the same words once more are something new.
+        <p key={each.approval.approval_id}>{words.newApproval(questionOf(each, words))}</p>
+      ))}
+      {asked.length > 0 && <p>{words.newCount(told.pending.length)}</p>}
     </div>
   );
 }

@@ -1,5 +1,23 @@
 import { defineWords } from "../words/words.ts";
 
+/** One that is not known yet is called as the gateway calls it. */
+const limits = {
+  en: new Map([
+    ["rounds", "rounds"],
+    ["tokens", "tokens"],
+    ["cost", "cost"],
+    ["seconds", "time"],
+    ["depth", "nested sub-agents"],
+  ]),
+  zh: new Map([
+    ["rounds", "轮数"],
+    ["tokens", "词元数"],
+    ["cost", "费用"],
+    ["seconds", "时间"],
+    ["depth", "子智能体层数"],
+  ]),
+};
+
 export const approvalWords = defineWords({
   en: {
     group: "Approvals",
@@ -13,7 +31,7 @@ export const approvalWords = defineWords({
     denyFirst: "Deny the oldest",
     askCall: (tool: string) => `May ${tool} run?`,
     askResult: (tool: string) => `May the model see the result of ${tool}?`,
-    askLimit: (name: string) => `The limit of ${name} is reached. Go on?`,
+    askLimit: (name: string) => `The limit of ${limits.en.get(name) ?? name} is reached. Go on?`,
     askReconcile: (tool: string) =>
       `The gateway stopped while ${tool} was running. Was it carried out?`,
     askOther: "A decision is needed",
@@ -49,13 +67,19 @@ export const approvalWords = defineWords({
     reasonHint: "The model is told it. It may be left empty.",
     outcome: "What it answered, as the model is told",
     cancel: "Cancel",
+    close: "Close",
     argumentsHint: "JSON, as the tool expects it:",
     required: "required",
     notJson: (why: string) => `This is no JSON: ${why}`,
     notObject: "The arguments have to be an object: { … }",
+    atPath: (path: string, why: string) => `${path}: ${why}`,
+    wrongType: (types: readonly string[]) => `expected ${types.join(" or ")}`,
+    wrongChoice: (choices: readonly string[]) => `expected one of ${choices.join(", ")}`,
+    missing: (name: string) => `${name} is missing`,
+    unknown: (name: string) => `${name} is not known`,
     expires: (when: string) => `It is asked until ${when}.`,
-    deciding: "Sending your decision",
     newApproval: (what: string) => `A decision is needed: ${what}`,
+    newCount: (count: number) => (count === 1 ? "1 waits for you." : `${count} wait for you.`),
   },
   zh: {
     group: "审批",
@@ -69,7 +93,7 @@ export const approvalWords = defineWords({
     denyFirst: "拒绝最早的一项",
     askCall: (tool: string) => `允许运行 ${tool} 吗？`,
     askResult: (tool: string) => `允许模型看到 ${tool} 的结果吗？`,
-    askLimit: (name: string) => `已达到 ${name} 的上限。继续吗？`,
+    askLimit: (name: string) => `已达到${limits.zh.get(name) ?? ` ${name} `}上限。继续吗？`,
     askReconcile: (tool: string) => `网关在 ${tool} 运行时停止了。它执行完了吗？`,
     askOther: "需要一个决定",
     used: (used: string, limit: string) => `已用 ${used}，上限 ${limit}。`,
@@ -104,13 +128,19 @@ export const approvalWords = defineWords({
     reasonHint: "会告诉模型，可以留空。",
     outcome: "告诉模型的工具结果",
     cancel: "取消",
+    close: "关闭",
     argumentsHint: "工具所需的 JSON：",
     required: "必填",
     notJson: (why: string) => `不是有效的 JSON：${why}`,
     notObject: "参数必须是对象：{ … }",
+    atPath: (path: string, why: string) => `${path}：${why}`,
+    wrongType: (types: readonly string[]) => `类型应为 ${types.join(" 或 ")}`,
+    wrongChoice: (choices: readonly string[]) => `只能是 ${choices.join("、")} 之一`,
+    missing: (name: string) => `缺少 ${name}`,
+    unknown: (name: string) => `没有名为 ${name} 的参数`,
     expires: (when: string) => `有效至 ${when}。`,
-    deciding: "正在发送你的决定",
     newApproval: (what: string) => `需要你的决定：${what}`,
+    newCount: (count: number) => `共 ${count} 项等你决定。`,
   },
 });
 

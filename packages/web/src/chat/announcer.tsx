@@ -1,6 +1,6 @@
 import { useState } from "react";
 import type { ChatNode } from "@deltawire/tasks/chats";
-import { useWords } from "../words/words.ts";
+import { useWords } from "../words/use-words.ts";
 import { heardAtEnd, toBeSaid, type Heard } from "./spoken.ts";
 import { chatWords } from "./words.ts";
 

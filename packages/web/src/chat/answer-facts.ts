@@ -63,6 +63,18 @@ function sumOf(usages: readonly Usage[]): Usage | undefined {
   return first === undefined ? undefined : rest.reduce(addUsage, first);
 }
 
+/** Those who made the parts of an answer, each once, and the models behind agents. */
+export function whoMade(chain: readonly Pick<AnswerVersion, "agent" | "model">[]): {
+  readonly names: readonly string[];
+  readonly models: readonly string[];
+} {
+  const names = chain.flatMap(({ agent, model }) => agent ?? model ?? []);
+  const models = chain.flatMap(({ agent, model = [] }) =>
+    agent === undefined || model === agent ? [] : model,
+  );
+  return { names: [...new Set(names)], models: [...new Set(models)] };
+}
+
 /** What an answer says to people, for the clipboard: its words without the markers of references. */
 export function wordsToCopy(outputs: readonly (readonly (OutputItem | RetractedItem)[])[]): string {
   return outputs

@@ -7,13 +7,13 @@ import {
 } from "@deltawire/tasks/chats";
 import { Answer } from "../answer/answer.tsx";
 import { Elapsed } from "../answer/elapsed.tsx";
+import { useCell } from "../hooks/use-cell.ts";
+import { usePage } from "../hooks/use-page.ts";
 import { Button, IconButton } from "../parts/button.tsx";
 import { Menu } from "../parts/menu.tsx";
 import { Status } from "../parts/signs.tsx";
-import { useCell } from "../state/cell.ts";
-import { usePage } from "../state/page.ts";
-import { useWords } from "../words/words.ts";
-import { canContinue, saysOf, statusKinds } from "./answer-facts.ts";
+import { useWords } from "../words/use-words.ts";
+import { canContinue, saysOf, statusKinds, whoMade, wordsToCopy } from "./answer-facts.ts";
 import { AnswerUsage } from "./answer-usage.tsx";
 import { answerToCopy, copyText } from "./copy-text.ts";
 import { InPlaceEditor } from "./in-place-editor.tsx";
@@ -46,8 +46,11 @@ export function AnswerFrame({
   const says = saysOf(version);
   const isRunning = version.status === "running";
   const isEditing = useCell(thread.editing) === node_id;
-  const copy = () => void copyText(answerToCopy(page, node), page.toasts, words);
-  const edit = () => thread.editing.set(node_id);
+  const copy =
+    isRunning || wordsToCopy(chain.map(({ output }) => output)) !== ""
+      ? () => void copyText(answerToCopy(page, node), page.toasts, words)
+      : undefined;
+  const edit = () => thread.edit(node_id);
   const goOn = () => void chat.continueAnswer(node_id);
   const toStart = () => void thread.show(node_id, { by: "focus" });
   const mayContinue = canContinue(version);
@@ -74,10 +77,10 @@ export function AnswerFrame({
       tabIndex={-1}
     >
       <header className="chat-answer-head">
-        <Who version={version} headingId={headingId} />
+        <Who chain={chain} headingId={headingId} />
         <Marks node={node} isBookmarked={isBookmarked} />
         {says !== "done" && <Status kind={statusKinds[says]} label={words[says]} />}
-        {isRunning && <Elapsed since={Date.parse(version.created_at)} />}
+        {isRunning && <Elapsed since={version.created_at} />}
         {isRunning && (
           <Button small icon="stop" onClick={() => void chat.stop(node_id)}>
             {words.stop}
@@ -94,11 +97,19 @@ export function AnswerFrame({
           onSend={(text) => chat.editAnswer(node_id, text)}
         />
       ) : (
-        chain.map((part) => <Answer key={part.version_id} chat={chat} node={node} version={part} />)
+        chain.map((part, at) => (
+          <Answer
+            key={part.version_id}
+            chat={chat}
+            node={node}
+            version={part}
+            isContinued={at < chain.length - 1}
+          />
+        ))
       )}
       <div className="chat-foot">
         <span className="chat-actions">
-          <IconButton icon="copy" small label={words.copy} onClick={copy} />
+          {copy !== undefined && <IconButton icon="copy" small label={words.copy} onClick={copy} />}
           {!isRunning && (
             <>
               <IconButton
@@ -126,26 +137,23 @@ export function AnswerFrame({
   );
 }
 
-function Who({ version, headingId }: { version: AnswerVersion; headingId: string }) {
+function Who({ chain, headingId }: { chain: readonly AnswerVersion[]; headingId: string }) {
   const words = useWords(chatWords);
-  const { agent, model, by } = version;
-  const who = agent ?? model;
+  const { names, models } = whoMade(chain);
   return (
     <>
       <h2 id={headingId} className="chat-who" dir="auto">
-        {who === undefined ? (
+        {names.length === 0 ? (
           words.unnamedAnswer
         ) : (
           <>
             <span className="for-readers">{words.answer} </span>
-            {who}
+            {names.join(", ")}
           </>
         )}
       </h2>
-      {agent !== undefined && model !== undefined && model !== agent && (
-        <span className="chat-model">{model}</span>
-      )}
-      {by === "user" && <span className="chat-model">{words.byHand}</span>}
+      {models.length > 0 && <span className="chat-model">{models.join(", ")}</span>}
+      {chain.at(-1)?.by === "user" && <span className="chat-model">{words.byHand}</span>}
     </>
   );
 }

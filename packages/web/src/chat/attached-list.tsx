@@ -3,7 +3,7 @@ import type { Attachment, ContextSnippet } from "@deltawire/tasks/chats";
 import { IconButton } from "../parts/button.tsx";
 import { Icon, type IconName } from "../parts/icon.tsx";
 import { useFormat } from "../words/format.ts";
-import { useWords } from "../words/words.ts";
+import { useWords } from "../words/use-words.ts";
 import { composerWords } from "./composer-words.ts";
 import type { Upload, Uploads } from "./uploads.ts";
 

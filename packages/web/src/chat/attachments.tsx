@@ -4,7 +4,7 @@ import type { Attachment } from "@deltawire/tasks/chats";
 import { Dialog } from "../parts/dialog.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { useFormat } from "../words/format.ts";
-import { useWords } from "../words/words.ts";
+import { useWords } from "../words/use-words.ts";
 import { chatWords } from "./words.ts";
 
 /** What was sent beside the words. What lies on another server is linked: the page asks nobody but its gateway. */

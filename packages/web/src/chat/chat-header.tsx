@@ -1,5 +1,8 @@
 import { useState } from "react";
 import { nodeOf, wordsOf, type Chat } from "@deltawire/tasks/chats";
+import { useCell } from "../hooks/use-cell.ts";
+import { useCommands } from "../hooks/use-commands.ts";
+import { usePage } from "../hooks/use-page.ts";
 import { exportChat, exportFormats } from "../list/export-chat.ts";
 import { TagsDialog } from "../list/tags-dialog.tsx";
 import { useTags } from "../list/use-tags.ts";
@@ -8,12 +11,11 @@ import { Button } from "../parts/button.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Menu, type MenuItem } from "../parts/menu.tsx";
 import { Tag } from "../parts/signs.tsx";
-import { useCell } from "../state/cell.ts";
-import { useCommands } from "../state/commands.ts";
-import { usePage, type OpenChat, type OpenChatState } from "../state/page.ts";
+import type { OpenChat, OpenChatState } from "../state/page.ts";
 import { hashOf } from "../state/route.ts";
+import { nameOfChat } from "../texts/name-of-chat.ts";
 import { useFormat } from "../words/format.ts";
-import { useWords } from "../words/words.ts";
+import { useWords } from "../words/use-words.ts";
 import { ChatTitle } from "./chat-title.tsx";
 import { copyText } from "./copy-text.ts";
 import { ChatSettingsDialog } from "./settings-dialog.tsx";
@@ -57,7 +59,7 @@ export function ChatHeader({ thread, state }: ChatHeaderProps) {
     <header className="chat-header">
       <ChatTitle
         chat={openChat}
-        title={chat.title}
+        name={nameOfChat(chat)}
         isEditing={open === "title"}
         onEdit={(isEditing) => setOpen(isEditing ? "title" : "nothing")}
       />
@@ -93,7 +95,12 @@ export function ChatHeader({ thread, state }: ChatHeaderProps) {
           items={bookmarkItems(chat, words.bookmark, thread)}
         />
       )}
-      <ChatMenu chat={openChat} isDeleted={state.deletedAt !== undefined} onOpen={setOpen} />
+      <ChatMenu
+        chat={openChat}
+        isPinned={chat.pinned}
+        isDeleted={state.deletedAt !== undefined}
+        onOpen={setOpen}
+      />
       {open === "settings" && <ChatSettingsDialog chat={openChat} onClose={close} />}
       {open === "tags" && <ChatTags chat={chat} onClose={close} />}
     </header>
@@ -102,11 +109,12 @@ export function ChatHeader({ thread, state }: ChatHeaderProps) {
 
 interface ChatMenuProps {
   chat: OpenChat;
+  isPinned: boolean;
   isDeleted: boolean;
   onOpen: (open: Open) => void;
 }
 
-function ChatMenu({ chat, isDeleted, onOpen }: ChatMenuProps) {
+function ChatMenu({ chat, isPinned, isDeleted, onOpen }: ChatMenuProps) {
   const page = usePage();
   const words = useWords(chatWords);
   const inList = useWords(listWords);
@@ -136,6 +144,12 @@ function ChatMenu({ chat, isDeleted, onOpen }: ChatMenuProps) {
           run: () => onOpen("settings"),
         },
         { label: words.rename, icon: "edit", run: () => onOpen("title") },
+        {
+          label: isPinned ? inList.unpin : inList.pin,
+          icon: "pin",
+          disabled: isDeleted,
+          run: () => void page.list.pin(chatId, !isPinned),
+        },
         { label: words.tags, icon: "tag", run: () => onOpen("tags") },
         {
           label: words.copyLink,

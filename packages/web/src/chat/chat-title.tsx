@@ -2,43 +2,43 @@ import { useState, type KeyboardEvent } from "react";
 import { IconButton } from "../parts/button.tsx";
 import { Input } from "../parts/field.tsx";
 import type { OpenChat } from "../state/page.ts";
-import { useWords } from "../words/words.ts";
+import { useWords } from "../words/use-words.ts";
 import { chatWords } from "./words.ts";
 
 interface ChatTitleProps {
   chat: OpenChat;
-  title: string;
+  /** Its title, or what it is called until it has one; empty: nothing. */
+  name: string;
   isEditing: boolean;
   onEdit: (isEditing: boolean) => void;
 }
 
-export function ChatTitle({ chat, title, isEditing, onEdit }: ChatTitleProps) {
+export function ChatTitle({ chat, name, isEditing, onEdit }: ChatTitleProps) {
   const words = useWords(chatWords);
-  if (isEditing) return <TitleField chat={chat} title={title} onDone={() => onEdit(false)} />;
+  if (isEditing) return <TitleField chat={chat} name={name} onDone={() => onEdit(false)} />;
   return (
     <div className="chat-title">
-      <h1 dir="auto" title={title}>
-        {title === "" ? words.untitled : title}
+      <h1 dir="auto" title={name}>
+        {name === "" ? words.untitled : name}
       </h1>
       <IconButton icon="edit" small label={words.rename} onClick={() => onEdit(true)} />
     </div>
   );
 }
 
-function TitleField({
-  chat,
-  title,
-  onDone,
-}: {
+interface TitleFieldProps {
   chat: OpenChat;
-  title: string;
+  name: string;
   onDone: () => void;
-}) {
+}
+
+function TitleField({ chat, name, onDone }: TitleFieldProps) {
   const words = useWords(chatWords);
-  const [text, setText] = useState(title);
+  const [first] = useState(name);
+  const [text, setText] = useState(first);
   const save = () => {
     const named = text.trim();
-    if (named !== "" && named !== title) void chat.change({ type: "rename", title: named });
+    if (named !== "" && named !== first) void chat.change({ type: "rename", title: named });
     onDone();
   };
   const onKeyDown = (event: KeyboardEvent) => {

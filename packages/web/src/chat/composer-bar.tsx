@@ -2,23 +2,30 @@ import { useMemo, useRef } from "react";
 import type { ChatChoices, ChatSettings, ModelChoice } from "@deltawire/tasks/chats";
 import { Icon } from "../parts/icon.tsx";
 import { Menu } from "../parts/menu.tsx";
-import { useWords } from "../words/words.ts";
+import { useWords } from "../words/use-words.ts";
 import { composerWords } from "./composer-words.ts";
+import { maskedKinds } from "./masked-kinds.ts";
+import { MaskedSign } from "./masked-sign.tsx";
 import { ModelPicker } from "./model-picker.tsx";
 import { effortIn, withEffort } from "./reasoning-effort.ts";
 import type { ShownSettings } from "./use-chat-settings.ts";
-import { answererIn, choicesToPick, isSaid, patchFor } from "./who-answers.ts";
+import { answererIn, choicesToPick, isSaid, type Who } from "./who-answers.ts";
 
 interface ComposerBarProps {
   shown: ShownSettings;
   choices: ChatChoices | undefined;
+  isRunning: boolean;
+  onChoose: (who: Who) => void;
+  /** Undefined: there is no chat yet. */
+  onPrivacy: (() => void) | undefined;
   onFiles: (files: readonly File[]) => void;
   onText: () => void;
   disabled: boolean;
 }
 
 /** What goes with a message beside the words, and who answers it. */
-export function ComposerBar({ shown, choices, onFiles, onText, disabled }: ComposerBarProps) {
+export function ComposerBar(props: ComposerBarProps) {
+  const { shown, choices, isRunning, onChoose, onPrivacy, onFiles, onText, disabled } = props;
   const words = useWords(composerWords);
   const files = useRef<HTMLInputElement>(null);
   return (
@@ -43,18 +50,34 @@ export function ComposerBar({ shown, choices, onFiles, onText, disabled }: Compo
           { label: words.addText, icon: "quote", run: onText },
         ]}
       />
-      {choices !== undefined && <Choosers shown={shown} choices={choices} disabled={disabled} />}
+      {choices !== undefined && (
+        <Choosers
+          shown={shown}
+          choices={choices}
+          disabled={disabled}
+          isRunning={isRunning}
+          onChoose={onChoose}
+          onPrivacy={onPrivacy}
+        />
+      )}
     </div>
   );
 }
 
-interface ChoosersProps {
+interface ToolsMenuProps {
   shown: ShownSettings;
   choices: ChatChoices;
   disabled: boolean;
 }
 
-function Choosers({ shown, choices, disabled }: ChoosersProps) {
+interface ChoosersProps extends ToolsMenuProps {
+  isRunning: boolean;
+  onChoose: (who: Who) => void;
+  onPrivacy: (() => void) | undefined;
+}
+
+function Choosers(props: ChoosersProps) {
+  const { shown, choices, disabled, isRunning, onChoose, onPrivacy } = props;
   const words = useWords(composerWords);
   const { settings, change } = shown;
   const offered = useMemo(() => choicesToPick(choices), [choices]);
@@ -69,8 +92,10 @@ function Choosers({ shown, choices, disabled }: ChoosersProps) {
         choices={offered}
         chosen={isSaid(settings) ? settings : {}}
         disabled={disabled}
-        onChoose={(who) => change(patchFor(who))}
+        note={isRunning ? words.fromNextOn : undefined}
+        onChoose={onChoose}
       />
+      <MaskedSign kinds={maskedKinds(settings, choices.defaults)} onOpen={onPrivacy} />
       {mayCall && choices.tool_groups.length > 0 && (
         <ToolsMenu shown={shown} choices={choices} disabled={disabled} />
       )}
@@ -86,7 +111,7 @@ function Choosers({ shown, choices, disabled }: ChoosersProps) {
   );
 }
 
-function ToolsMenu({ shown: { settings, change }, choices, disabled }: ChoosersProps) {
+function ToolsMenu({ shown: { settings, change }, choices, disabled }: ToolsMenuProps) {
   const words = useWords(composerWords);
   const on = settings.tool_groups ?? choices.defaults.tool_groups;
   const toggle = (group: string) =>

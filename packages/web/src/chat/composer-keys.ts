@@ -17,13 +17,14 @@ export interface ComposerSituation {
 }
 
 /** `type`: the key is the text's own. */
-export type KeyMeaning = "send" | "steer" | "queue" | "edit last" | "type";
+export type KeyMeaning = "send" | "steer" | "queue" | "edit last" | "leave" | "type";
 
 export function meaningOf(press: ComposerPress, situation: ComposerSituation): KeyMeaning {
   const { sendKey, isRunning, isEmpty } = situation;
   const { shiftKey, altKey } = press;
   const mod = press.ctrlKey || press.metaKey;
   if (press.isComposing || press.keyCode === 229) return "type";
+  if (press.key === "Escape" && !mod && !shiftKey && !altKey) return "leave";
   if (press.key === "ArrowUp" && isEmpty && !mod && !shiftKey && !altKey) return "edit last";
   if (press.key !== "Enter" || altKey) return "type";
   if (sendKey === "enter") {
@@ -42,3 +43,6 @@ export function tellingKeys(sendKey: ComposerSituation["sendKey"]) {
     ? { steer: "enter", queue: "mod+enter" }
     : { steer: "mod+enter", queue: "mod+shift+enter" };
 }
+
+/** Of the answer that runs, also while somebody writes. */
+export const stopKeys = "mod+.";

@@ -4,11 +4,11 @@ import { Button, IconButton } from "../parts/button.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { useFormat } from "../words/format.ts";
 import { unreachable } from "../unreachable.ts";
-import { useWords } from "../words/words.ts";
+import { useWords } from "../words/use-words.ts";
 import { noticesFor, type ComposerNotice } from "./fitting-model.ts";
 import { composerWords } from "./composer-words.ts";
 import type { Obstacle } from "./may-send.ts";
-import { answererIn } from "./who-answers.ts";
+import { answererIn, type Answerer } from "./who-answers.ts";
 
 interface ComposerNoticesProps {
   attachments: readonly Attachment[];
@@ -17,6 +17,9 @@ interface ComposerNoticesProps {
   choices: ChatChoices | undefined;
   obstacle: Obstacle | undefined;
   isRunning: boolean;
+  /** Whoever writes the answer that runs. */
+  answering: string | undefined;
+  hasWords: boolean;
   mayHavePictures: boolean;
   /** A long text that still stands among the words. */
   pasted: string | undefined;
@@ -37,6 +40,7 @@ export function ComposerNotices(props: ComposerNoticesProps) {
     mayHavePictures: props.mayHavePictures,
     unnamed: words.unnamed,
   });
+  const told = toldTo(props.answering, answerer?.name, props.hasWords, words);
   const hasBeside = attachments.length + contexts.length > 0;
   return (
     <div className="chat-notices" role="status">
@@ -51,16 +55,31 @@ export function ComposerNotices(props: ComposerNoticesProps) {
       )}
       {obstacle === "uploading" && <Notice icon="info">{words.waitForUploads}</Notice>}
       {obstacle === "failed upload" && <Notice icon="warning">{words.failedUploads}</Notice>}
+      {isRunning && told !== undefined && <Notice icon="info">{told}</Notice>}
       {isRunning && hasBeside && <Notice icon="info">{words.onlyWords}</Notice>}
       {!isRunning &&
         notices.map((notice) => (
           <Notice key={notice.is} icon="warning">
-            {said(notice, answerer?.name ?? "", words)}
+            {said(notice, answerer, words)}
           </Notice>
         ))}
     </div>
   );
 }
+
+/** Whoever chose somebody else meanwhile is to know it before there are words. */
+function toldTo(
+  answering: string | undefined,
+  next: string | undefined,
+  hasWords: boolean,
+  words: ComposerWords,
+): string | undefined {
+  if (answering === undefined) return undefined;
+  if (next !== undefined && next !== answering) return words.toldToThenOther(answering, next);
+  return hasWords ? words.toldTo(answering) : undefined;
+}
+
+type ComposerWords = (typeof composerWords)["en"];
 
 function Notice({ icon, children }: { icon: "info" | "warning"; children: ReactNode }) {
   return (
@@ -71,16 +90,25 @@ function Notice({ icon, children }: { icon: "info" | "warning"; children: ReactN
   );
 }
 
-function said(notice: ComposerNotice, model: string, words: (typeof composerWords)["en"]): string {
+function said(
+  notice: ComposerNotice,
+  answerer: Answerer | undefined,
+  words: ComposerWords,
+): string {
+  const model = answerer?.name ?? "";
   switch (notice.is) {
     case "needs picture":
       return words.needsPicture(model);
     case "needs sound":
       return words.needsSound(model);
     case "left out":
-      return words.leftOut(notice.names.join(", "), model);
+      return answerer?.model?.type === "chat"
+        ? words.onlyName(notice.names.join(", "), model)
+        : words.leftOut(notice.names.join(", "), model);
     case "as text":
       return words.asText(notice.names.join(", "), model);
+    case "cut":
+      return words.cut(notice.names.join(", "), model);
     default:
       return unreachable(notice);
   }

@@ -1,26 +1,29 @@
 import { useId, useRef, useState } from "react";
 import { runningAnswers, type ContextSnippet, type InputDelivery } from "@deltawire/tasks/chats";
+import { useCell, usePicked } from "../hooks/use-cell.ts";
+import { useCommands } from "../hooks/use-commands.ts";
+import { usePage } from "../hooks/use-page.ts";
 import { Button } from "../parts/button.tsx";
-import { useCell, usePicked } from "../state/cell.ts";
-import { useCommands } from "../state/commands.ts";
-import { usePage, type OpenChat } from "../state/page.ts";
-import { useWords } from "../words/words.ts";
+import type { OpenChat } from "../state/page.ts";
+import { restAfter } from "../state/rest-of-draft.ts";
+import { useWords } from "../words/use-words.ts";
+import { AnswererCommands } from "./answerer-commands.tsx";
 import { AttachedList } from "./attached-list.tsx";
 import { ComposerBar } from "./composer-bar.tsx";
 import type { KeyMeaning } from "./composer-keys.ts";
 import { ComposerNotices } from "./composer-notices.tsx";
 import { composerWords } from "./composer-words.ts";
 import { DropFiles } from "./drop-files.tsx";
-import { obstacleTo, restAfter } from "./may-send.ts";
+import { obstacleTo } from "./may-send.ts";
 import { MessageBox } from "./message-box.tsx";
-import { newChatSettings } from "./new-chat-settings.ts";
 import { withoutPasted } from "./pasted-text.ts";
 import { SendButtons } from "./send-buttons.tsx";
+import { ChatSettingsDialog } from "./settings-dialog.tsx";
 import { startChat } from "./start-chat.ts";
 import { TextBesideDialog } from "./text-beside-dialog.tsx";
-import { ToldList } from "./told-list.tsx";
 import { uploadsOf } from "./uploads.ts";
-import { useChatSettings, useIsDeleted } from "./use-chat-settings.ts";
+import { useChatSettings, useIsDeleted, useWhoAnswersNow } from "./use-chat-settings.ts";
+import { patchFor, type Who } from "./who-answers.ts";
 import "./composer.css";
 
 export interface ComposerProps {
@@ -46,8 +49,10 @@ export function Composer({ chat, parent, running, onEditLast }: ComposerProps) {
   const sendKey = usePicked(page.preferences, (preferences) => preferences.sendKey);
   const shown = useChatSettings(chat);
   const isDeleted = useIsDeleted(chat);
-  const [isSending, setSending] = useState(false);
+  const isSending = useCell(draft.isSending);
+  const answering = useWhoAnswersNow(chat, running);
   const [isStopping, setStopping] = useState(false);
+  const [isPrivacyOpen, setPrivacyOpen] = useState(false);
   const [editedText, setEditedText] = useState<number | undefined>(undefined);
   const [pasted, setPasted] = useState<string | undefined>(undefined);
   const frame = useRef<HTMLFormElement>(null);
@@ -68,30 +73,31 @@ export function Composer({ chat, parent, running, onEditLast }: ComposerProps) {
       hidden: true,
       run: focus,
     },
+    {
+      id: "write-leave",
+      title: words.leave,
+      group: words.group,
+      keys: "escape",
+      hidden: true,
+      heardInPlace: true,
+      run: leaveBox,
+    },
   ]);
 
-  const busy = async (action: () => Promise<unknown>) => {
-    setSending(true);
-    try {
-      await action();
-    } finally {
-      setSending(false);
-    }
-  };
   const send = () => {
     if (obstacle !== undefined) return undefined;
     setPasted(undefined);
-    if (chat !== undefined) return void busy(() => chat.send(written, parent));
-    return void busy(async () => {
+    if (chat !== undefined) return void draft.whileSending(() => chat.send(written, parent));
+    return void draft.whileSending(async () => {
       if (!(await startChat(page, shown.settings, written))) return;
       draft.clear();
-      newChatSettings().clear();
+      page.newChatSettings.clear();
     });
   };
   const tell = (delivery: InputDelivery) => {
     if (chat === undefined || running === undefined || isSending || text.trim() === "") return;
-    void busy(async () => {
-      if (await chat.tell(running, text.trim(), delivery))
+    void draft.whileSending(async () => {
+      if (await chat.tell(running, { text: text.trim(), delivery, key: written.key }))
         draft.change({ text: restAfter(draft.get().text, text) });
     });
   };
@@ -104,11 +110,18 @@ export function Composer({ chat, parent, running, onEditLast }: ComposerProps) {
   const onKey = (meaning: Exclude<KeyMeaning, "type">) => {
     if (meaning === "send") send();
     else if (meaning === "edit last") onEditLast?.();
+    else if (meaning === "leave") leaveBox();
     else tell(meaning);
+  };
+  const choose = (who: Who) => {
+    shown.change(patchFor(who));
+    focus();
   };
   const attach = (files: readonly File[]) => {
     if (isDeleted || files.length === 0) return;
-    uploads.add(files);
+    for (const { name } of files.filter(({ size }) => size === 0))
+      page.toasts.show({ kind: "error", text: words.emptyFile(name) });
+    uploads.add(files.filter(({ size }) => size > 0));
     focus();
   };
   const makeFile = () => {
@@ -135,99 +148,129 @@ export function Composer({ chat, parent, running, onEditLast }: ComposerProps) {
   const edited = editedText === undefined ? undefined : contexts[editedText];
 
   return (
-    <form
-      ref={frame}
-      className="chat-composer"
-      aria-label={words.composer}
-      onSubmit={(event) => {
-        event.preventDefault();
-        send();
-      }}
-    >
-      {isRunning && <ToldList taskId={running} />}
-      <ComposerNotices
-        attachments={attachments}
-        contexts={contexts}
-        settings={shown.settings}
-        choices={choices}
-        obstacle={obstacle}
-        isRunning={isRunning}
-        mayHavePictures={parent !== null}
-        pasted={
-          pasted !== undefined && withoutPasted(text, pasted) !== undefined ? pasted : undefined
-        }
-        onMakeFile={makeFile}
-        onDismiss={() => setPasted(undefined)}
-      />
-      <div className="chat-composer-frame" data-disabled={isDeleted || undefined}>
-        <AttachedList
+    <>
+      <form
+        ref={frame}
+        className="chat-composer"
+        aria-label={words.composer}
+        onSubmit={(event) => {
+          event.preventDefault();
+          send();
+        }}
+      >
+        <ComposerNotices
           attachments={attachments}
           contexts={contexts}
-          pending={pending}
-          uploads={uploads}
-          onRemove={(gone) => {
-            draft.change({ attachments: attachments.filter((each) => each !== gone) });
-            focus();
-          }}
-          onEditText={setEditedText}
-          onRemoveText={(gone) => {
-            draft.change({ contexts: contexts.filter((_, index) => index !== gone) });
-            focus();
-          }}
-        />
-        <MessageBox
-          box={box}
-          label={words.composer}
-          placeholder={isDeleted ? words.deleted : isRunning ? words.tellMore : words.ask}
-          describedBy={hintId}
-          text={text}
+          settings={shown.settings}
+          choices={choices}
+          obstacle={obstacle}
           isRunning={isRunning}
-          disabled={isDeleted}
-          readOnly={isSending}
-          onText={(next) => draft.change({ text: next })}
-          onKey={onKey}
-          onFiles={attach}
-          onLongPaste={setPasted}
+          answering={answering}
+          hasWords={text.trim() !== ""}
+          mayHavePictures={parent !== null}
+          pasted={
+            pasted !== undefined && withoutPasted(text, pasted) !== undefined ? pasted : undefined
+          }
+          onMakeFile={makeFile}
+          onDismiss={() => setPasted(undefined)}
         />
-        <div className="chat-composer-bar">
-          <ComposerBar
-            shown={shown}
-            choices={choices}
-            onFiles={attach}
-            onText={addText}
-            disabled={isDeleted}
+        <div className="chat-composer-frame" data-disabled={isDeleted || undefined}>
+          <AttachedList
+            attachments={attachments}
+            contexts={contexts}
+            pending={pending}
+            uploads={uploads}
+            onRemove={(gone) => {
+              draft.change({ attachments: attachments.filter((each) => each !== gone) });
+              focus();
+            }}
+            onEditText={setEditedText}
+            onRemoveText={(gone) => {
+              draft.change({ contexts: contexts.filter((_, index) => index !== gone) });
+              focus();
+            }}
           />
-          {isDeleted && chat !== undefined ? (
-            <Button kind="primary" onClick={() => void page.list.restore(chat.chatId)}>
-              {words.restore}
-            </Button>
-          ) : (
-            <SendButtons
+          <MessageBox
+            box={box}
+            label={words.composer}
+            placeholder={placeholder(words, isDeleted, isRunning, answering)}
+            describedBy={hintId}
+            text={text}
+            isRunning={isRunning}
+            disabled={isDeleted}
+            readOnly={isSending}
+            onText={(next) => draft.change({ text: next })}
+            onKey={onKey}
+            onFiles={attach}
+            onLongPaste={setPasted}
+          />
+          <div className="chat-composer-bar">
+            <ComposerBar
+              shown={shown}
+              choices={choices}
               isRunning={isRunning}
-              isSending={isSending}
-              isStopping={isStopping}
-              canSend={obstacle === undefined}
-              hasWords={text.trim() !== ""}
-              onSend={send}
-              onStop={() => void stop()}
-              onTell={tell}
+              onChoose={choose}
+              onPrivacy={chat === undefined ? undefined : () => setPrivacyOpen(true)}
+              onFiles={attach}
+              onText={addText}
+              disabled={isDeleted}
             />
-          )}
+            {isDeleted && chat !== undefined ? (
+              <Button kind="primary" onClick={() => void page.list.restore(chat.chatId)}>
+                {words.restore}
+              </Button>
+            ) : (
+              <SendButtons
+                isRunning={isRunning}
+                isSending={isSending}
+                isStopping={isStopping}
+                canSend={obstacle === undefined}
+                hasWords={text.trim() !== ""}
+                onSend={send}
+                onStop={() => void stop()}
+                onTell={tell}
+              />
+            )}
+          </div>
         </div>
-      </div>
-      <p id={hintId} className="for-readers">
-        {sendKey === "enter" ? words.hintEnter : words.hintMod}
-      </p>
-      <DropFiles within={frame} onFiles={attach} />
-      {edited !== undefined && editedText !== undefined && (
-        <TextBesideDialog
-          context={edited}
-          onChange={(next) => draft.change({ contexts: contexts.with(editedText, next) })}
-          onClose={closeText}
-        />
+        <p id={hintId} className="for-readers">
+          {sendKey === "enter" ? words.hintEnter : words.hintMod}
+        </p>
+        {choices !== undefined && !isDeleted && (
+          <AnswererCommands choices={choices} onChoose={choose} />
+        )}
+        <DropFiles within={frame} onFiles={attach} />
+        {edited !== undefined && editedText !== undefined && (
+          <TextBesideDialog
+            context={edited}
+            onChange={(next) => draft.change({ contexts: contexts.with(editedText, next) })}
+            onClose={closeText}
+          />
+        )}
+      </form>
+      {chat !== undefined && isPrivacyOpen && (
+        <ChatSettingsDialog chat={chat} section="privacy" onClose={() => setPrivacyOpen(false)} />
       )}
-    </form>
+    </>
   );
+}
+
+function placeholder(
+  words: (typeof composerWords)["en"],
+  isDeleted: boolean,
+  isRunning: boolean,
+  answering: string | undefined,
+): string {
+  if (isDeleted) return words.deleted;
+  if (!isRunning) return words.ask;
+  return answering === undefined ? words.tellMore : words.toldTo(answering);
+}
+
+/** Keys go on from the last message; nothing is scrolled for that. */
+function leaveBox(): void {
+  const last = [...document.querySelectorAll<HTMLElement>("[data-node]")].at(-1);
+  const place = last ?? document.querySelector<HTMLElement>("#content");
+  place?.focus({ preventScroll: true });
 }
 
 /** The answer that is shown, and none that runs in another branch. */

@@ -2,7 +2,7 @@ import type { ContextSnippet } from "@deltawire/tasks/chats";
 import { Icon, type IconName } from "../parts/icon.tsx";
 import { Fold } from "../parts/signs.tsx";
 import { useFormat } from "../words/format.ts";
-import { useWords } from "../words/words.ts";
+import { useWords } from "../words/use-words.ts";
 import { PlainText } from "./plain-text.tsx";
 import { chatWords, type ChatWords } from "./words.ts";
 

@@ -1,19 +1,22 @@
 import { useLayoutEffect, useState } from "react";
 import { chosenVersion, type ChatNode } from "@deltawire/tasks/chats";
+import { useCell } from "../hooks/use-cell.ts";
+import { useOpenChat } from "../hooks/use-open-chat.ts";
+import { usePage } from "../hooks/use-page.ts";
 import { Button } from "../parts/button.tsx";
 import { Empty, Spinner } from "../parts/signs.tsx";
-import { useCell } from "../state/cell.ts";
-import { usePage, type OpenChat, type OpenChatState } from "../state/page.ts";
-import { useOpenChat } from "../state/use-open-chat.ts";
+import type { OpenChat, OpenChatState } from "../state/page.ts";
 import { unreachable } from "../unreachable.ts";
-import { useWords } from "../words/words.ts";
+import { useWords } from "../words/use-words.ts";
 import { Announcer } from "./announcer.tsx";
 import { ChatHeader } from "./chat-header.tsx";
 import { Composer } from "./composer.tsx";
+import { MissingChat } from "./missing-chat.tsx";
 import { RetryDialog } from "./retry-dialog.tsx";
 import { createThread, shownPath, ThreadContext, type Thread } from "./thread.ts";
 import { ThreadList } from "./thread-list.tsx";
 import { useChatCommands } from "./use-chat-commands.ts";
+import { useRestore } from "./use-restore.ts";
 import { chatWords } from "./words.ts";
 import "./chat.css";
 
@@ -24,12 +27,8 @@ export function Conversation({ chatId, nodeId }: { chatId: string; nodeId?: stri
 }
 
 function AnyState({ chat, nodeId }: { chat: OpenChat; nodeId: string | undefined }) {
-  const page = usePage();
   const words = useWords(chatWords);
   const state = useCell(chat.state);
-  const restore = async () => {
-    if (await page.list.restore(chat.chatId)) await chat.readAnew();
-  };
   switch (state.is) {
     case "loading":
       return (
@@ -38,18 +37,7 @@ function AnyState({ chat, nodeId }: { chat: OpenChat; nodeId: string | undefined
         </div>
       );
     case "missing":
-      return (
-        <Empty title={words.missingTitle} text={words.missingText}>
-          <div className="chat-choices">
-            <Button icon="undo" onClick={() => void restore()}>
-              {words.restore}
-            </Button>
-            <Button icon="add" kind="primary" onClick={() => page.router.go({ is: "new" })}>
-              {words.newChat}
-            </Button>
-          </div>
-        </Empty>
-      );
+      return <MissingChat />;
     case "failed":
       return (
         <Empty title={words.failedTitle} text={state.message}>
@@ -59,7 +47,7 @@ function AnyState({ chat, nodeId }: { chat: OpenChat; nodeId: string | undefined
         </Empty>
       );
     case "ready":
-      return <Ready chat={chat} state={state} nodeId={nodeId} onRestore={() => void restore()} />;
+      return <Ready chat={chat} state={state} nodeId={nodeId} />;
     default:
       return unreachable(state);
   }
@@ -69,14 +57,19 @@ interface ReadyProps {
   chat: OpenChat;
   state: Extract<OpenChatState, { is: "ready" }>;
   nodeId: string | undefined;
-  onRestore: () => void;
 }
 
-function Ready({ chat, state, nodeId, onRestore }: ReadyProps) {
+function Ready({ chat, state, nodeId }: ReadyProps) {
   const words = useWords(chatWords);
-  const [thread] = useState(() => createThread(chat));
+  const restore = useRestore(chat);
+  const page = usePage();
+  const [thread] = useState(() => {
+    const { edits = {} } = page.draft(chat.chatId).get();
+    return createThread(chat, Object.keys(edits).at(-1));
+  });
   const branching = useCell(thread.branching);
   const { path, parent, isBranching } = shownPath(state.chat, branching);
+  useLayoutEffect(() => thread.watch(), [thread]);
   useShowing(thread, nodeId);
   useChatCommands(thread, path);
   return (
@@ -105,13 +98,13 @@ function Ready({ chat, state, nodeId, onRestore }: ReadyProps) {
               running={runningAtEnd(path)}
               onEditLast={() => {
                 const last = path.findLast(({ kind }) => kind === "user");
-                if (last !== undefined) thread.editing.set(last.node_id);
+                if (last !== undefined) thread.edit(last.node_id);
               }}
             />
           ) : (
             <p className="chat-deleted">
               {words.deleted}
-              <Button icon="undo" onClick={onRestore}>
+              <Button icon="undo" onClick={() => void restore()}>
                 {words.restore}
               </Button>
             </p>
@@ -123,17 +116,23 @@ function Ready({ chat, state, nodeId, onRestore }: ReadyProps) {
   );
 }
 
-/** The node that was come for: when it is another one, and when somebody asks for the same once more. */
+/**
+ * The node that was come for. Once it is shown the address is that of the chat: a reload is not to go back to a branch that
+ * was left since, and who asks for the same node once more gets it.
+ */
 function useShowing(thread: Thread, nodeId: string | undefined): void {
-  const { route } = usePage().router;
+  const { router } = usePage();
+  const { chatId } = thread.chat;
   useLayoutEffect(() => {
-    if (nodeId === undefined) return undefined;
-    void thread.show(nodeId);
-    return route.subscribe(() => {
-      const now = route.get();
-      if (now.is === "chat" && now.nodeId === nodeId) void thread.show(nodeId);
-    });
-  }, [thread, nodeId, route]);
+    if (nodeId === undefined) return;
+    const show = async () => {
+      if (!(await thread.show(nodeId))) return;
+      const now = router.route.get();
+      const isStillThere = now.is === "chat" && now.chatId === chatId && now.nodeId === nodeId;
+      if (isStillThere) router.replace({ is: "chat", chatId });
+    };
+    void show();
+  }, [thread, nodeId, router, chatId]);
 }
 
 function runningAtEnd(path: readonly ChatNode[]): string | undefined {

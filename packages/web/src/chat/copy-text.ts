@@ -1,5 +1,5 @@
 import { answerChain, type AnswerNode } from "@deltawire/tasks/chats";
-import { writeToClipboard } from "../parts/write-to-clipboard.ts";
+import { writeToClipboard } from "../parts/copying.ts";
 import type { Page } from "../state/page.ts";
 import type { Toasts } from "../state/toasts.ts";
 import { wordsToCopy } from "./answer-facts.ts";
@@ -9,8 +9,9 @@ import type { ChatWords } from "./words.ts";
 export async function copyText(
   text: string,
   toasts: Toasts,
-  words: Pick<ChatWords, "copied" | "cannotCopy">,
+  words: Pick<ChatWords, "copied" | "cannotCopy" | "nothingToCopy">,
 ): Promise<void> {
+  if (text === "") return void toasts.show({ kind: "info", text: words.nothingToCopy });
   const isCopied = await writeToClipboard(text);
   toasts.show(
     isCopied ? { kind: "info", text: words.copied } : { kind: "error", text: words.cannotCopy },

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState, type RefObject } from "react";
 import { Icon } from "../parts/icon.tsx";
-import { useWords } from "../words/words.ts";
+import { useWords } from "../words/use-words.ts";
 import { composerWords } from "./composer-words.ts";
 
 interface DropFilesProps {

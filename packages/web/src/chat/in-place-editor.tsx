@@ -1,8 +1,9 @@
 import { useLayoutEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import { Button } from "../parts/button.tsx";
 import { TextArea } from "../parts/field.tsx";
-import { useWords } from "../words/words.ts";
+import { useWords } from "../words/use-words.ts";
 import { elementId, useThread } from "./thread.ts";
+import { useEdit } from "./use-edit.ts";
 import { chatWords } from "./words.ts";
 
 type Save = (text: string) => Promise<boolean>;
@@ -36,20 +37,23 @@ export function InPlaceEditor(props: InPlaceEditorProps) {
     renderOthers,
   } = props;
   const words = useWords(chatWords);
-  const { editing, typed } = useThread();
-  const [text, setText] = useState(() => typed.get(nodeId) ?? props.text);
+  const thread = useThread();
+  const { edit, keep } = useEdit(nodeId);
+  const { text } = edit ?? props;
   const [isBusy, setBusy] = useState(false);
   const field = useRef<HTMLTextAreaElement>(null);
   useLayoutEffect(() => {
+    // A message that comes near again is drawn anew, while somebody may write elsewhere.
+    if (!thread.hasJustOpened(nodeId)) return;
     const area = field.current;
     area?.focus({ preventScroll: true });
     area?.setSelectionRange(area.value.length, area.value.length);
     area?.scrollIntoView({ block: "nearest" });
-  }, []);
+  }, [thread, nodeId]);
 
   const close = () => {
-    typed.delete(nodeId);
-    editing.set(undefined);
+    keep(undefined);
+    thread.endEdit();
     document.getElementById(elementId(nodeId))?.focus({ preventScroll: true });
   };
   const saveBy = async (save: Save) => {
@@ -79,10 +83,7 @@ export function InPlaceEditor(props: InPlaceEditorProps) {
         rows={rows}
         value={text}
         onKeyDown={onKeyDown}
-        onChange={({ currentTarget }) => {
-          setText(currentTarget.value);
-          typed.set(nodeId, currentTarget.value);
-        }}
+        onChange={({ currentTarget }) => keep({ ...edit, text: currentTarget.value })}
       />
       {beside}
       <div className="chat-editor-foot">

@@ -1,6 +1,6 @@
 import type { AnswerNode, UserNode } from "@deltawire/tasks/chats";
 import { Icon, type IconName } from "../parts/icon.tsx";
-import { useWords } from "../words/words.ts";
+import { useWords } from "../words/use-words.ts";
 import { chatWords } from "./words.ts";
 
 /** What was said of a node: whether the model is told it, and whether somebody wants to find it again. */

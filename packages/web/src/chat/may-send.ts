@@ -27,8 +27,3 @@ export function obstacleTo({
     draft.contexts.some(({ text }) => text.trim() !== "");
   return hasSomething ? undefined : "empty";
 }
-
-/** What is left of the words once a part of them was told: somebody may have gone on writing. */
-export function restAfter(words: string, told: string): string {
-  return words.startsWith(told) ? words.slice(told.length).trimStart() : words;
-}

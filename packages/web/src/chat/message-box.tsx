@@ -5,8 +5,8 @@ import {
   type KeyboardEvent,
   type RefObject,
 } from "react";
-import { usePicked } from "../state/cell.ts";
-import { usePage } from "../state/page.ts";
+import { usePicked } from "../hooks/use-cell.ts";
+import { usePage } from "../hooks/use-page.ts";
 import { meaningOf, type KeyMeaning } from "./composer-keys.ts";
 import { meaningOfPaste } from "./pasted-text.ts";
 

@@ -1,24 +1,22 @@
-import { useState } from "react";
 import type { Attachment, UserNode, UserVersion } from "@deltawire/tasks/chats";
 import { Button, IconButton } from "../parts/button.tsx";
 import { Tag } from "../parts/signs.tsx";
 import type { EditHow } from "../state/page.ts";
-import { useWords } from "../words/words.ts";
+import { useWords } from "../words/use-words.ts";
 import { InPlaceEditor } from "./in-place-editor.tsx";
 import { useThread } from "./thread.ts";
+import { useEdit } from "./use-edit.ts";
 import { chatWords } from "./words.ts";
 
 /** A message in other words: sent as a version or as a branch, or only changed. */
 export function MessageEditor({ node, version }: { node: UserNode; version: UserVersion }) {
   const words = useWords(chatWords);
   const { chat } = useThread();
-  const [attachments, setAttachments] = useState(version.attachments);
+  const { edit, keep } = useEdit(node.node_id);
+  const kept = edit?.attachments;
+  const attachments = kept ?? version.attachments;
   const save = (text: string, how: EditHow) =>
-    chat.editMessage(
-      node.node_id,
-      text,
-      attachments === version.attachments ? how : { ...how, attachments },
-    );
+    chat.editMessage(node.node_id, text, kept === undefined ? how : { ...how, attachments: kept });
   return (
     <InPlaceEditor
       nodeId={node.node_id}
@@ -28,7 +26,12 @@ export function MessageEditor({ node, version }: { node: UserNode; version: User
       onSend={(text) => save(text, { as: "version", send: true })}
       sendLabel={words.sendVersion}
       sendHint={words.sendVersionHint}
-      beside={<Kept attachments={attachments} onChange={setAttachments} />}
+      beside={
+        <Kept
+          attachments={attachments}
+          onChange={(left) => keep({ text: edit?.text ?? version.text, attachments: left })}
+        />
+      }
       renderOthers={(run, isBusy) => (
         <>
           <Button

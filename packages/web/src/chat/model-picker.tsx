@@ -3,7 +3,7 @@ import type { ModelChoice } from "@deltawire/tasks/chats";
 import { Icon, type IconName } from "../parts/icon.tsx";
 import { placeBeside } from "../parts/place-beside.ts";
 import { usePopoverBeside } from "../parts/use-popover-beside.ts";
-import { useWords } from "../words/words.ts";
+import { useWords } from "../words/use-words.ts";
 import { composerWords } from "./composer-words.ts";
 import { choicesFound, type Choice, type ChoiceGroup, type Who } from "./who-answers.ts";
 
@@ -15,6 +15,8 @@ interface ModelPickerProps {
   icon?: IconName | undefined;
   choices: readonly Choice[];
   chosen: Who;
+  /** What somebody should know who chooses now. */
+  note?: string | undefined;
   onChoose: (who: Who) => void;
   className?: string | undefined;
   disabled?: boolean | undefined;
@@ -25,7 +27,8 @@ interface ModelPickerProps {
 
 /** A button that says who answers, and a list to search for somebody else. */
 export function ModelPicker(props: ModelPickerProps) {
-  const { label, shown, icon, choices, chosen, onChoose, className, disabled, ...field } = props;
+  const { label, shown, icon, choices, chosen, note, onChoose, className, disabled, ...field } =
+    props;
   const [isOpen, setOpen] = useState(false);
   const button = useRef<HTMLButtonElement>(null);
   const close = (focusGoesBack: boolean) => {
@@ -39,7 +42,7 @@ export function ModelPicker(props: ModelPickerProps) {
         type="button"
         className={className ?? "button chat-picker"}
         data-kind="ghost"
-        title={label}
+        title={note === undefined ? label : `${label}. ${note}`}
         aria-label={`${label}: ${shown}`}
         aria-haspopup="dialog"
         aria-expanded={isOpen}
@@ -56,6 +59,7 @@ export function ModelPicker(props: ModelPickerProps) {
           label={label}
           choices={choices}
           chosen={chosen}
+          note={note}
           button={button}
           onClose={close}
           onChoose={(who) => {
@@ -72,6 +76,7 @@ interface OpenPickerProps {
   label: string;
   choices: readonly Choice[];
   chosen: Who;
+  note: string | undefined;
   button: { readonly current: HTMLButtonElement | null };
   onClose: (focusGoesBack: boolean) => void;
   onChoose: (who: Who) => void;
@@ -80,7 +85,8 @@ interface OpenPickerProps {
 /** Gateways of many providers offer hundreds: whoever looks for one of those searches. */
 const most = 100;
 
-function OpenPicker({ label, choices, chosen, button, onClose, onChoose }: OpenPickerProps) {
+function OpenPicker(props: OpenPickerProps) {
+  const { label, choices, chosen, note, button, onClose, onChoose } = props;
   const words = useWords(composerWords);
   const id = useId();
   const popover = useRef<HTMLDivElement>(null);
@@ -141,6 +147,7 @@ function OpenPicker({ label, choices, chosen, button, onClose, onChoose }: OpenP
         }}
         onKeyDown={onKey}
       />
+      {note !== undefined && <p className="chat-picker-more">{note}</p>}
       <div id={id} className="chat-picker-entries" role="listbox" aria-label={label}>
         {groupsOf(shown).map(({ group, entries }) => (
           <div key={group} role="group" aria-labelledby={`${id}-${group}`}>

@@ -1,15 +1,16 @@
 import { useState } from "react";
+import { useCell } from "../hooks/use-cell.ts";
+import { usePage } from "../hooks/use-page.ts";
 import { Button } from "../parts/button.tsx";
 import { Icon, type IconName } from "../parts/icon.tsx";
 import { Empty } from "../parts/signs.tsx";
-import { useCell } from "../state/cell.ts";
-import { usePage } from "../state/page.ts";
 import { hashOf } from "../state/route.ts";
-import { useWords } from "../words/words.ts";
+import { useWords } from "../words/use-words.ts";
 import { Composer } from "./composer.tsx";
 import { composerWords } from "./composer-words.ts";
+import { DemoHint } from "./demo-hint.tsx";
 import { startChat } from "./start-chat.ts";
-import { suggestionsFor, type Suggestion } from "./suggestions.ts";
+import { isOnlyDemo, suggestionsFor, type Suggestion } from "./suggestions.ts";
 
 /** Where a chat begins. */
 export function NewChat() {
@@ -22,6 +23,7 @@ export function NewChat() {
       <div className="chat-start-column">
         <h1>{words.greeting}</h1>
         <p className="chat-start-about">{words.greetingText}</p>
+        {choices !== undefined && isOnlyDemo(choices) && <DemoHint className="chat-start-demo" />}
         {isEmpty ? (
           <Empty title={words.noModelsTitle} text={words.noModelsText}>
             <Button kind="primary" icon="plug" onClick={() => page.router.go({ is: "upstreams" })}>

@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { Button } from "../parts/button.tsx";
-import { useWords } from "../words/words.ts";
+import { useWords } from "../words/use-words.ts";
 import { foldedText } from "./groups.ts";
 import { chatWords } from "./words.ts";
 

@@ -1,11 +1,11 @@
 import { useState } from "react";
+import { useCell } from "../hooks/use-cell.ts";
+import { usePage } from "../hooks/use-page.ts";
 import { Button } from "../parts/button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { Field } from "../parts/field.tsx";
 import { Spinner } from "../parts/signs.tsx";
-import { useCell } from "../state/cell.ts";
-import { usePage } from "../state/page.ts";
-import { useWords } from "../words/words.ts";
+import { useWords } from "../words/use-words.ts";
 import { ModelPicker } from "./model-picker.tsx";
 import type { Thread } from "./thread.ts";
 import { answererIn, choicesToPick, type Who } from "./who-answers.ts";

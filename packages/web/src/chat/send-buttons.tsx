@@ -1,10 +1,10 @@
+import { usePicked } from "../hooks/use-cell.ts";
+import { usePage } from "../hooks/use-page.ts";
 import { Button, IconButton } from "../parts/button.tsx";
-import { usePicked } from "../state/cell.ts";
-import { usePage } from "../state/page.ts";
-import { useWords } from "../words/words.ts";
-import { tellingKeys } from "./composer-keys.ts";
+import { Keys, keysAsText } from "../parts/keys.tsx";
+import { useWords } from "../words/use-words.ts";
+import { stopKeys, tellingKeys } from "./composer-keys.ts";
 import { composerWords } from "./composer-words.ts";
-import { Keys } from "../parts/keys.tsx";
 
 interface SendButtonsProps {
   isRunning: boolean;
@@ -66,6 +66,7 @@ export function SendButtons(props: SendButtonsProps) {
       <IconButton
         icon="stop"
         label={words.stopAnswer}
+        title={`${words.stopAnswer} (${keysAsText(stopKeys)})`}
         className="chat-composer-main chat-composer-stop"
         disabled={isStopping}
         aria-busy={isStopping || undefined}

@@ -1,6 +1,6 @@
 import type { SeparatorNode } from "@deltawire/tasks/chats";
 import { IconButton } from "../parts/button.tsx";
-import { useWords } from "../words/words.ts";
+import { useWords } from "../words/use-words.ts";
 import { elementId, useThread } from "./thread.ts";
 import { chatWords } from "./words.ts";
 

@@ -2,7 +2,7 @@ import { useId, type ComponentProps, type ReactNode } from "react";
 import type { ChatChoices, DefaultSettings } from "@deltawire/tasks/chats";
 import { Button } from "../parts/button.tsx";
 import { Field } from "../parts/field.tsx";
-import { useWords } from "../words/words.ts";
+import { useWords } from "../words/use-words.ts";
 import type { SettingsForm } from "./settings-form.ts";
 import { settingsWords } from "./settings-words.ts";
 

@@ -1,6 +1,6 @@
 import { useMemo } from "react";
 import { Input, Select, TextArea } from "../parts/field.tsx";
-import { useWords } from "../words/words.ts";
+import { useWords } from "../words/use-words.ts";
 import { ModelPicker } from "./model-picker.tsx";
 import { effortIn } from "./reasoning-effort.ts";
 import { SettingField, type SectionProps } from "./setting-field.tsx";

@@ -1,6 +1,6 @@
 import { useId, useMemo } from "react";
 import { Input, Switch } from "../parts/field.tsx";
-import { useWords } from "../words/words.ts";
+import { useWords } from "../words/use-words.ts";
 import { ModelPicker } from "./model-picker.tsx";
 import { SettingField, SettingGroup, type SectionProps } from "./setting-field.tsx";
 import { settingsWords } from "./settings-words.ts";

@@ -1,12 +1,13 @@
 import { useEffect, useId, useRef, useState, type KeyboardEvent } from "react";
 import { ChatApiError, runningAnswers, type ChatSettings } from "@deltawire/tasks/chats";
+import { useCell, usePicked } from "../hooks/use-cell.ts";
+import { usePage } from "../hooks/use-page.ts";
 import { Button } from "../parts/button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { Icon, type IconName } from "../parts/icon.tsx";
-import { useCell, usePicked } from "../state/cell.ts";
-import { usePage, type OpenChat } from "../state/page.ts";
+import type { OpenChat } from "../state/page.ts";
 import { unreachable } from "../unreachable.ts";
-import { useWords } from "../words/words.ts";
+import { useWords } from "../words/use-words.ts";
 import { saveSettings } from "./save-settings.ts";
 import type { SectionProps } from "./setting-field.tsx";
 import { AnswerSettings } from "./settings-answer.tsx";
@@ -30,13 +31,19 @@ import "./settings.css";
 
 interface ChatSettingsDialogProps {
   chat: OpenChat;
+  /** What is shown first. */
+  section?: SectionName;
   onClose: () => void;
 }
 
 const noSettings: ChatSettings = {};
 
 /** All that a chat can be set to. Saved at once, and only what was changed. */
-export function ChatSettingsDialog({ chat, onClose }: ChatSettingsDialogProps) {
+export function ChatSettingsDialog({
+  chat,
+  section: firstSection = "answer",
+  onClose,
+}: ChatSettingsDialogProps) {
   const page = usePage();
   const words = useWords(settingsWords);
   const choices = useCell(page.choices);
@@ -47,7 +54,7 @@ export function ChatSettingsDialog({ chat, onClose }: ChatSettingsDialogProps) {
   const [first] = useState(() => formOf(settingsOf(chat)));
   const [form, setForm] = useState<SettingsForm>(first);
   const [problems, setProblems] = useState<FieldProblems>({});
-  const [section, setSection] = useState<SectionName>("answer");
+  const [section, setSection] = useState<SectionName>(firstSection);
   const [isSaving, setSaving] = useState(false);
   const [isLeaving, setLeaving] = useState(false);
   const body = useRef<HTMLDivElement>(null);

@@ -2,7 +2,7 @@ import type { PrivacyKind } from "@deltawire/tasks/chats";
 import { Button, IconButton } from "../parts/button.tsx";
 import { Field, Input, Select, Switch } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { useWords } from "../words/words.ts";
+import { useWords } from "../words/use-words.ts";
 import { SettingGroup, type SectionProps } from "./setting-field.tsx";
 import { privacyForm, type PrivacyForm, type PrivacyRow } from "./settings-form.ts";
 import { privacyFindsWords, privacyKindWords, settingsWords } from "./settings-words.ts";
@@ -16,6 +16,7 @@ interface PrivacySettingsProps extends SectionProps {
 export function PrivacySettings(props: PrivacySettingsProps) {
   const { form, defaults, errorAt, change, isLocked } = props;
   const words = useWords(settingsWords);
+  const kindWords = useWords(privacyKindWords);
   const usual = defaults?.privacy === undefined ? nothing : privacyForm(defaults.privacy);
   const { enabled, fields } = form.privacy ?? usual;
   const set = (patch: Partial<PrivacyForm>, field = "privacy") =>
@@ -46,6 +47,15 @@ export function PrivacySettings(props: PrivacySettingsProps) {
           }
         />
       </SettingGroup>
+      {!enabled && (
+        <p className="field-hint">
+          {words.wouldMask([
+            ...new Set(
+              (fields.length === 0 ? firstRows : fields).map(({ kind }) => kindWords[kind]),
+            ),
+          ])}
+        </p>
+      )}
       {enabled && (
         <SettingGroup label={words.fields} disabled={isLocked}>
           {fields.length === 0 && <p className="field-hint">{words.noFields}</p>}

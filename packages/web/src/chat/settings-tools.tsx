@@ -1,5 +1,5 @@
 import { Input, Switch } from "../parts/field.tsx";
-import { useWords } from "../words/words.ts";
+import { useWords } from "../words/use-words.ts";
 import { SettingField, SettingGroup, type SectionProps } from "./setting-field.tsx";
 import { limitNames } from "./settings-form.ts";
 import { settingsWords } from "./settings-words.ts";

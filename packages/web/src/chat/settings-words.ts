@@ -50,7 +50,8 @@ export const settingsWords = defineWords({
     depth: "Depth",
 
     turns: "Turns that the model is told",
-    turnsHint: "Counted from the end; 0 is all of them. What is pinned is always told.",
+    turnsHint:
+      "Counted from the end; 0 is all of them. What is marked “Always told” comes with them.",
     timeOfDay: "Time of day",
     exactTime: "Tell the model the time of every message",
     timeZone: "Time zone",
@@ -62,6 +63,7 @@ export const settingsWords = defineWords({
     mask: "Mask private values",
     maskHint:
       "Models get placeholders instead of what is found. You, your tools and exports have the values.",
+    wouldMask: (kinds: readonly string[]) => `Switched on, it masks: ${kinds.join(", ")}.`,
     maskLocked: "An answer runs: what is masked can be changed when it has ended.",
     fields: "What is masked",
     noFields: "Nothing yet. Add a kind of value below.",
@@ -127,8 +129,8 @@ export const settingsWords = defineWords({
     seconds: "秒数",
     depth: "层数",
 
-    turns: "告诉模型的轮次",
-    turnsHint: "从末尾算起，0 表示全部。固定的消息始终包含。",
+    turns: "发给模型的轮次",
+    turnsHint: "从末尾算起，0 表示全部。标为“始终发给模型”的内容另外附上。",
     timeOfDay: "时刻",
     exactTime: "告诉模型每条消息的时间",
     timeZone: "时区",
@@ -139,6 +141,7 @@ export const settingsWords = defineWords({
 
     mask: "遮盖隐私内容",
     maskHint: "模型只看到占位符。你、工具和导出文件中仍是原值。",
+    wouldMask: (kinds: readonly string[]) => `开启后会遮盖：${kinds.join("、")}。`,
     maskLocked: "回答进行中，结束后才能更改遮盖内容。",
     fields: "遮盖的内容",
     noFields: "还没有。请在下方添加一种。",

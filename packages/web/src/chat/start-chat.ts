@@ -15,6 +15,6 @@ export async function startChat(
   const draft = page.draft(chatId);
   draft.change({ text, attachments, contexts, options });
   const chat = page.openChat(chatId);
-  void chat.send(draft.get(), null).finally(() => chat.release());
+  void draft.whileSending(() => chat.send(draft.get(), null)).finally(() => chat.release());
   return true;
 }

@@ -45,6 +45,11 @@ export function suggestionsFor({ agents, models, defaults }: ChatChoices): Sugge
   ];
 }
 
+/** Nobody real answers: whoever has just started the gateway is told how to get there. */
+export function isOnlyDemo({ models }: Pick<ChatChoices, "models">): boolean {
+  return models.length > 0 && models.every(({ name }) => name.startsWith("demo/"));
+}
+
 const demoAgent = "demo-agent";
 
 type Choices = Pick<ChatChoices, "agents" | "models" | "defaults">;

@@ -1,5 +1,5 @@
 import type { AnswerNode, UserNode } from "@deltawire/tasks/chats";
-import { useWords } from "../words/words.ts";
+import { useWords } from "../words/use-words.ts";
 import { offeredVersions, switchOf, versionEdits, type Switch } from "./switches.ts";
 import { readyChat, useThread } from "./thread.ts";
 import { chatWords } from "./words.ts";

@@ -2,7 +2,7 @@ import type { ContextSnippet } from "@deltawire/tasks/chats";
 import { Button } from "../parts/button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { Field, Input, TextArea } from "../parts/field.tsx";
-import { useWords } from "../words/words.ts";
+import { useWords } from "../words/use-words.ts";
 import { composerWords } from "./composer-words.ts";
 
 interface TextBesideDialogProps {

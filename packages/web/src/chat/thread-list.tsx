@@ -1,10 +1,10 @@
 import { useLayoutEffect, useRef, useState } from "react";
 import { chosenVersion, type Chat, type ChatNode } from "@deltawire/tasks/chats";
+import { useCell } from "../hooks/use-cell.ts";
+import { usePage } from "../hooks/use-page.ts";
 import { Button } from "../parts/button.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { useCell } from "../state/cell.ts";
-import { usePage } from "../state/page.ts";
-import { useWords } from "../words/words.ts";
+import { useWords } from "../words/use-words.ts";
 import { createFollower, type Follower } from "./follow-scroller.ts";
 import { Group } from "./group.tsx";
 import { groupsOf, groupWith, placedOn } from "./groups.ts";

@@ -1,5 +1,5 @@
 import { createContext, useContext } from "react";
-import { currentPath, nodeOf, type Chat, type ChatNode } from "@deltawire/tasks/chats";
+import { currentPath, type Chat, type ChatNode } from "@deltawire/tasks/chats";
 import { cell, type Cell, type WritableCell } from "../state/cell.ts";
 import type { OpenChat } from "../state/page.ts";
 
@@ -9,15 +9,19 @@ export interface Thread {
   /** Whether somebody asks for an answer here, or has just done so. */
   isAsking(): boolean;
   /** The node that is edited in place. */
-  readonly editing: WritableCell<string | undefined>;
-  /** What was typed into editors: a message that scrolls far away is not drawn for a while. */
-  readonly typed: Map<string, string>;
+  readonly editing: Cell<string | undefined>;
+  edit(nodeId: string): void;
+  endEdit(): void;
+  /** True once after `edit`, for the editor that comes up: keys go there. */
+  hasJustOpened(nodeId: string): boolean;
   /** The node that is answered again with another model. */
   readonly retrying: WritableCell<string | undefined>;
   readonly branching: WritableCell<Branching | undefined>;
+  /** While it is shown: whoever goes to another branch no longer branches. */
+  watch(): () => void;
   readonly shown: Cell<Shown | undefined>;
-  /** Goes to a node, on another branch too. */
-  show(nodeId: string, how?: ShowHow): Promise<void>;
+  /** Goes to a node, on another branch too. Answers with whether it is there. */
+  show(nodeId: string, how?: ShowHow): Promise<boolean>;
   /** Goes to the end, and follows what is written there. */
   toEnd(): void;
   /** Whoever draws the list says how. */
@@ -33,15 +37,17 @@ interface Shown extends ShowHow {
   readonly nodeId: string;
 }
 
-/** The next message goes under a node that has something below it already. */
+/** The next message goes under a node that has something below it already, whatever others put there meanwhile. */
 export interface Branching {
   readonly under: string | null;
-  /** How many branches there were: one more, and it has begun. */
-  readonly branches: number;
 }
 
-export function createThread(opened: OpenChat): Thread {
+/** `edited`: what somebody was editing when the chat was left. */
+export function createThread(opened: OpenChat, edited?: string): Thread {
+  const editing = cell(edited);
+  let justOpened: string | undefined;
   const shown = cell<Shown | undefined>(undefined);
+  const branching = cell<Branching | undefined>(undefined);
   let toEnd = () => {};
   let asking = 0;
   const asks = async (answer: Promise<boolean>): Promise<boolean> => {
@@ -53,26 +59,57 @@ export function createThread(opened: OpenChat): Thread {
   };
   const chat: OpenChat = {
     ...opened,
-    send: (...message) => asks(opened.send(...message)),
+    async send(draft, parent) {
+      const isSent = await asks(opened.send(draft, parent));
+      if (isSent && branching.get()?.under === parent) branching.set(undefined);
+      return isSent;
+    },
     rerun: (...choice) => asks(opened.rerun(...choice)),
     continueAnswer: (nodeId) => asks(opened.continueAnswer(nodeId)),
     editMessage: (...edit) => asks(opened.editMessage(...edit)),
+    async tell(...words) {
+      const isTold = await opened.tell(...words);
+      // It stands there until the model hears it.
+      if (isTold) toEnd();
+      return isTold;
+    },
+  };
+  const show: Thread["show"] = async (nodeId, { by } = { by: "mark" }) => {
+    const now = readyChat(chat);
+    if (now === undefined) return false;
+    const isIn = (path: readonly ChatNode[]) => path.some(({ node_id }) => node_id === nodeId);
+    if (!isIn(shownPath(now, branching.get()).path)) branching.set(undefined);
+    if (!isIn(currentPath(now)) && !(await chat.change({ type: "choose_branch", node_id: nodeId })))
+      return false;
+    shown.set({ nodeId, by });
+    return true;
   };
   return {
     chat,
     isAsking: () => asking > 0,
-    editing: cell<string | undefined>(undefined),
-    typed: new Map(),
-    retrying: cell<string | undefined>(undefined),
-    branching: cell<Branching | undefined>(undefined),
-    shown,
-    async show(nodeId, { by } = { by: "mark" }) {
-      const now = readyChat(chat);
-      if (now === undefined) return;
-      const isOnPath = currentPath(now).some(({ node_id }) => node_id === nodeId);
-      if (!isOnPath && !(await chat.change({ type: "choose_branch", node_id: nodeId }))) return;
-      shown.set({ nodeId, by });
+    editing,
+    edit(nodeId) {
+      justOpened = nodeId;
+      editing.set(nodeId);
+      // One that is far away is not drawn: its editor would take the focus when somebody comes by.
+      if (document.getElementById(elementId(nodeId)) === null) void show(nodeId);
     },
+    endEdit: () => editing.set(undefined),
+    hasJustOpened(nodeId) {
+      const isIt = justOpened === nodeId;
+      if (isIt) justOpened = undefined;
+      return isIt;
+    },
+    retrying: cell<string | undefined>(undefined),
+    branching,
+    watch: () =>
+      chat.state.subscribe(() => {
+        const now = readyChat(chat);
+        if (now !== undefined && !shownPath(now, branching.get()).isBranching)
+          branching.set(undefined);
+      }),
+    shown,
+    show,
     toEnd: () => toEnd(),
     setToEnd(how) {
       toEnd = how;
@@ -96,15 +133,10 @@ export function shownPath(chat: Chat, branching: Branching | undefined): ShownPa
   const path = currentPath(chat);
   const whole = { path, parent: path.at(-1)?.node_id ?? null, isBranching: false };
   if (branching === undefined) return whole;
-  const { under, branches } = branching;
-  if (branchesUnder(chat, under) !== branches) return whole;
+  const { under } = branching;
   const end = under === null ? 0 : path.findIndex(({ node_id }) => node_id === under) + 1;
   if (under !== null && end === 0) return whole;
   return { path: path.slice(0, end), parent: under, isBranching: true };
-}
-
-export function branchesUnder(chat: Chat, parent: string | null): number {
-  return (parent === null ? chat.roots : (nodeOf(chat, parent)?.children ?? [])).length;
 }
 
 export const ThreadContext = createContext<Thread | undefined>(undefined);

@@ -1,5 +1,6 @@
 import type { Attachment } from "@deltawire/tasks/chats";
 import { cell, type Cell } from "../state/cell.ts";
+import { keepByChat, type KeptByChat } from "../state/kept-by-chat.ts";
 import type { Draft, Page } from "../state/page.ts";
 
 /** A file that is no attachment yet. */
@@ -13,22 +14,32 @@ export interface Uploads extends Cell<readonly Upload[]> {
   add(files: readonly File[]): void;
   retry(id: number): void;
   dismiss(id: number): void;
+  /** Nothing is sent, and nobody looks. */
+  isIdle(): boolean;
 }
 
 /** What has been sent lands in the draft, in whatever chat its writer is meanwhile. */
 export function createUploads(
   send: (file: File) => Promise<Attachment | undefined>,
-  draft: Pick<Draft, "get" | "change">,
+  draft: () => Pick<Draft, "get" | "change">,
 ): Uploads {
-  let ids = 0;
+  let count = 0;
   const all = cell<readonly Upload[]>([]);
   const dismiss = (id: number) => all.update((uploads) => uploads.filter((each) => each.id !== id));
+  /** Large ones come later than small ones that were chosen after them. */
+  const ids = new WeakMap<Attachment, number>();
+  const inOrder = (attachments: readonly Attachment[], added: Attachment, id: number) => {
+    ids.set(added, id);
+    const after = attachments.findIndex((each) => (ids.get(each) ?? 0) > id);
+    return attachments.toSpliced(after === -1 ? attachments.length : after, 0, added);
+  };
   const isWanted = (id: number) => all.get().some((each) => each.id === id);
   const start = async ({ id, file }: Upload) => {
     const attachment = await send(file).catch(() => undefined);
     if (!isWanted(id)) return;
     if (attachment === undefined) return mark(id, "failed");
-    draft.change({ attachments: [...draft.get().attachments, attachment] });
+    const { get, change } = draft();
+    change({ attachments: inOrder(get().attachments, attachment, id) });
     dismiss(id);
   };
   const mark = (id: number, state: Upload["state"]) =>
@@ -37,8 +48,9 @@ export function createUploads(
     get: all.get,
     subscribe: all.subscribe,
     dismiss,
+    isIdle: () => !all.isHeard() && all.get().length === 0,
     add(files) {
-      const added = files.map((file): Upload => ({ id: (ids += 1), file, state: "sending" }));
+      const added = files.map((file): Upload => ({ id: (count += 1), file, state: "sending" }));
       all.update((uploads) => [...uploads, ...added]);
       for (const upload of added) void start(upload);
     },
@@ -51,15 +63,18 @@ export function createUploads(
   };
 }
 
-const kept = new WeakMap<Page, Map<string, Uploads>>();
+const kept = new WeakMap<Page, KeptByChat<Uploads>>();
 
 /** Those of a chat's draft: a file goes on being sent while another chat is looked at. */
 export function uploadsOf(page: Page, chatId: string): Uploads {
-  const chats = kept.get(page) ?? new Map<string, Uploads>();
+  const chats = kept.get(page) ?? keepByChat((id) => uploadsInto(page, id));
   kept.set(page, chats);
-  const known = chats.get(chatId);
-  if (known !== undefined) return known;
-  const made = createUploads((file) => page.upload(file), page.draft(chatId));
-  chats.set(chatId, made);
-  return made;
+  return chats.of(chatId);
+}
+
+function uploadsInto(page: Page, chatId: string): Uploads {
+  return createUploads(
+    (file) => page.upload(file),
+    () => page.draft(chatId),
+  );
 }

@@ -1,7 +1,8 @@
 import { chosenVersion, isRunning, type ChatNode } from "@deltawire/tasks/chats";
-import { useCommands } from "../state/commands.ts";
-import { usePage } from "../state/page.ts";
-import { useWords } from "../words/words.ts";
+import { useCommands } from "../hooks/use-commands.ts";
+import { usePage } from "../hooks/use-page.ts";
+import { useWords } from "../words/use-words.ts";
+import { stopKeys } from "./composer-keys.ts";
 import { answerToCopy, copyText } from "./copy-text.ts";
 import { meantNode, neighbour } from "./meant-node.ts";
 import { offeredVersions, switchOf, versionEdits } from "./switches.ts";
@@ -29,7 +30,7 @@ export function useChatCommands(thread: Thread, path: readonly ChatNode[]): void
   const edit = () => {
     const node = meant((one) => one.kind === "user");
     if (node !== undefined && node.kind !== "separator" && !isRunning(node))
-      thread.editing.set(node.node_id);
+      thread.edit(node.node_id);
   };
   const retry = () => {
     const node = meant((one) => one.kind === "answer");
@@ -84,6 +85,14 @@ export function useChatCommands(thread: Thread, path: readonly ChatNode[]): void
     { id: "chat.copy", title: words.copyIt, group, keys: "c", run: copy },
     { id: "chat.retry", title: words.retryIt, group, keys: "r", run: retry },
     { id: "chat.stop", title: words.stopIt, group, keys: "s", run: stop },
+    {
+      id: "chat.stop.typing",
+      title: words.stopIt,
+      group,
+      keys: stopKeys,
+      hidden: true,
+      run: stop,
+    },
     {
       id: "chat.version.previous",
       title: words.previousVersion,

@@ -1,8 +1,10 @@
 import type { ChatSettings } from "@deltawire/tasks/chats";
-import { useCell, usePicked, type Cell } from "../state/cell.ts";
+import { useCell, usePicked } from "../hooks/use-cell.ts";
+import { usePage } from "../hooks/use-page.ts";
+import type { Cell } from "../state/cell.ts";
 import type { OpenChat, OpenChatState } from "../state/page.ts";
-import { newChatSettings } from "./new-chat-settings.ts";
 import type { SettingsPatch } from "./settings-form.ts";
+import { whoAnswersNow } from "./who-answers.ts";
 
 export interface ShownSettings {
   readonly settings: ChatSettings;
@@ -15,7 +17,7 @@ const loading: OpenChatState = { is: "loading" };
 
 /** Those of a chat, or of the one that is made with the first message. */
 export function useChatSettings(chat: OpenChat | undefined): ShownSettings {
-  const ofNew = newChatSettings();
+  const ofNew = usePage().newChatSettings;
   const forNew = useCell(ofNew);
   const ofChat = usePicked(chat?.state ?? notThere, (state) =>
     state.is === "ready" ? state.chat.settings : none,
@@ -31,5 +33,15 @@ export function useIsDeleted(chat: OpenChat | undefined): boolean {
   return usePicked(
     chat?.state ?? notThere,
     (state) => state.is === "ready" && state.deletedAt !== undefined,
+  );
+}
+
+/** The name of whoever writes the answer of a task of the chat. */
+export function useWhoAnswersNow(
+  chat: OpenChat | undefined,
+  taskId: string | undefined,
+): string | undefined {
+  return usePicked(chat?.state ?? notThere, (state) =>
+    state.is === "ready" && taskId !== undefined ? whoAnswersNow(state.chat, taskId) : undefined,
   );
 }

@@ -1,15 +1,16 @@
 import { isRunning, type AnswerNode, type ChatNode, type UserNode } from "@deltawire/tasks/chats";
 import type { MenuItem } from "../parts/menu.tsx";
-import { useWords } from "../words/words.ts";
+import { useWords } from "../words/use-words.ts";
 import { offeredVersions } from "./switches.ts";
-import { branchesUnder, readyChat, useThread, type Thread } from "./thread.ts";
+import { useThread, type Thread } from "./thread.ts";
 import { chatWords, type ChatWords } from "./words.ts";
 
 interface NodeMenuOptions {
   node: UserNode | AnswerNode;
   below: ChatNode | undefined;
   isBookmarked: boolean;
-  copy: () => void;
+  /** Undefined: it has no words. */
+  copy: (() => void) | undefined;
   edit: () => void;
   /** Those of an answer that stand first. */
   first?: readonly MenuItem[];
@@ -36,7 +37,9 @@ function nodeMenu(
     void chat.change({ type, node_id, value });
   return [
     ...first,
-    { label: words.copy, icon: "copy", keys: "c", run: copy },
+    ...(copy === undefined
+      ? []
+      : [{ label: words.copy, icon: "copy", keys: "c", run: copy } as const]),
     {
       label: isAnswer ? words.editAnswer : words.edit,
       icon: "edit",
@@ -114,9 +117,7 @@ function branching(
   disabled: boolean,
 ): MenuItem[] {
   const begin = (under: string | null) => {
-    const now = readyChat(thread.chat);
-    if (now === undefined) return;
-    thread.branching.set({ under, branches: branchesUnder(now, under) });
+    thread.branching.set({ under });
     document.querySelector<HTMLElement>(".chat-below textarea")?.focus();
   };
   if (kind === "answer")

@@ -1,10 +1,10 @@
 import { useId } from "react";
 import { chosenVersion, type UserNode } from "@deltawire/tasks/chats";
+import { useCell } from "../hooks/use-cell.ts";
+import { usePage } from "../hooks/use-page.ts";
 import { IconButton } from "../parts/button.tsx";
 import { Menu } from "../parts/menu.tsx";
-import { useCell } from "../state/cell.ts";
-import { usePage } from "../state/page.ts";
-import { useWords } from "../words/words.ts";
+import { useWords } from "../words/use-words.ts";
 import { Attachments } from "./attachments.tsx";
 import { Contexts } from "./contexts.tsx";
 import { copyText } from "./copy-text.ts";
@@ -31,8 +31,9 @@ export function UserMessage({
   const headingId = useId();
   const version = chosenVersion(node);
   const isEditing = useCell(thread.editing) === node.node_id;
-  const copy = () => void copyText(version.text, page.toasts, words);
-  const edit = () => thread.editing.set(node.node_id);
+  const copy =
+    version.text === "" ? undefined : () => void copyText(version.text, page.toasts, words);
+  const edit = () => thread.edit(node.node_id);
   const items = useNodeMenu({ node, below, isBookmarked, copy, edit });
   return (
     <article
@@ -60,7 +61,9 @@ export function UserMessage({
         <When iso={version.created_at} />
         {!isEditing && (
           <span className="chat-actions">
-            <IconButton icon="copy" small label={words.copy} onClick={copy} />
+            {copy !== undefined && (
+              <IconButton icon="copy" small label={words.copy} onClick={copy} />
+            )}
             <IconButton icon="edit" small label={words.edit} onClick={edit} />
           </span>
         )}

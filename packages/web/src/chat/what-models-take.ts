@@ -42,7 +42,15 @@ const largestMedium = 25 * 1024 * 1024;
 const pictures = /^image\/(?:png|jpeg|gif|webp)$/;
 const sounds = /^audio\/(?:mpeg|mp3|wav|wave|x-wav|vnd\.wave)$/;
 const readable = /^text\/|[/+](?:json|xml|yaml|javascript|toml|sql|x-sh)$/;
-const unreadable = /zip|officedocument|msword|ms-excel|ms-powerpoint|x-tar|x-7z|font\//;
+const unreadable =
+  /octet-stream|zip|officedocument|msword|ms-excel|ms-powerpoint|x-tar|x-7z|font\//;
+
+/** Whether a model may get no more than the beginning of a text: a byte is a character at most. */
+export function mayBeCut({ size = 0 }: Attached): boolean {
+  return size > longestText;
+}
+
+const longestText = 200_000;
 
 /** What a model must have beside the words, and does not get from what is attached. */
 export function missingFor(

@@ -1,4 +1,11 @@
-import type { ChatChoices, ChatSettings, ModelChoice, ModelType } from "@deltawire/tasks/chats";
+import {
+  runningAnswers,
+  type Chat,
+  type ChatChoices,
+  type ChatSettings,
+  type ModelChoice,
+  type ModelType,
+} from "@deltawire/tasks/chats";
 
 /** One of the two, or neither: then as the gateway is configured. */
 export type Who = Pick<ChatSettings, "agent" | "model">;
@@ -25,6 +32,15 @@ export function answererIn(
     name,
     model: models.find((each) => each.name === modelName),
   };
+}
+
+/** Who writes the answer of a task; undefined where it is not known. */
+export function whoAnswersNow(chat: Chat, taskId: string): string | undefined {
+  const running = runningAnswers(chat).find((each) => each.task_id === taskId);
+  const node = running && chat.nodes[running.node_id];
+  if (node?.kind !== "answer") return undefined;
+  const version = node.versions.find(({ version_id }) => version_id === running?.version_id);
+  return version?.agent ?? version?.model;
 }
 
 export function isSaid({ agent, model }: Who): boolean {

@@ -213,6 +213,7 @@ export class EventLine {
       const stream = this.#stream;
       if (stream !== undefined && this.#isSilentFor(silence))
         return this.#lost(stream, `nothing was heard for ${Math.round(silence / 1000)} s`);
+      if (this.#sources.takeTurns()) this.#reopenSoon();
       this.#watch();
     });
   }

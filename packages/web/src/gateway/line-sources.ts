@@ -46,14 +46,23 @@ export class LineSources {
   /** Of the address that tells all of it from where it is now; undefined: nothing is followed. */
   get query(): string | undefined {
     const chats = this.#chats === undefined ? [] : [`chats=${this.#chats.after ?? ""}`];
-    const tasks = [...this.#tasks.values()]
-      .filter(({ isOver }) => !isOver)
+    const tasks = this.#running()
       .slice(-mostTasks)
       .map(({ task_id, after }) => {
         const id = encodeURIComponent(task_id);
         return after === undefined ? `task=${id}` : `task=${id}:${after}`;
       });
     return chats.length + tasks.length === 0 ? undefined : [...chats, ...tasks].join("&");
+  }
+
+  /** Of more tasks than one connection takes, those that had to wait are on the next one. True: there are some. */
+  takeTurns(): boolean {
+    const waiting = this.#running().slice(0, -mostTasks);
+    for (const task of waiting) {
+      this.#tasks.delete(task.task_id);
+      this.#tasks.set(task.task_id, task);
+    }
+    return waiting.length > 0;
   }
 
   readonly connectTask: Connect = (cursor, handlers) => {
@@ -64,9 +73,9 @@ export class LineSources {
       close: () => {
         if (this.#tasks.get(task.task_id) !== task) return;
         this.#tasks.delete(task.task_id);
+        this.#forgetTasksOf(task.task_id);
         // One that is over says nothing more.
-        if (task.isOver) this.#forgetTasksOf(task.task_id);
-        else this.#onChange();
+        if (!task.isOver) this.#onChange();
       },
     };
   };
@@ -138,11 +147,15 @@ export class LineSources {
     task.handlers.event(word);
   }
 
+  #running(): FollowedTask[] {
+    return [...this.#tasks.values()].filter(({ isOver }) => !isOver);
+  }
+
   /** The task that is followed, of a word about one below it that was not heard of before. */
   #rootOf(word: TaskWord): string {
     if (word.type !== "task.created") return word.task_id;
     const root = word.task.root_task_id;
-    this.#roots.set(word.task_id, root);
+    if (this.#tasks.has(root)) this.#roots.set(word.task_id, root);
     return root;
   }
 
@@ -152,5 +165,5 @@ export class LineSources {
 }
 
 function isOfChats(word: Word): word is ChatWord {
-  return word.type.startsWith("chat");
+  return word.type.startsWith("chat") || word.type === "approvals.changed";
 }

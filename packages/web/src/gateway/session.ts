@@ -1,5 +1,5 @@
 import { cell } from "../state/cell.ts";
-import type { Session, SessionState } from "../state/page.ts";
+import type { Session, SessionState, SignInProblem } from "../state/page.ts";
 import type { World } from "./world.ts";
 
 /** `GET /api/session` */
@@ -46,7 +46,7 @@ export function createSession({ base, fetch }: Pick<World, "base" | "fetch">): S
         take(number, await read(await fetch(address, { method: "POST", headers, body })));
         return undefined;
       } catch (error) {
-        return error instanceof Error ? error.message : String(error);
+        return error instanceof Refusal ? error.problem : { is: "unreachable" };
       }
     },
     async signOut() {
@@ -60,9 +60,26 @@ export function createSession({ base, fetch }: Pick<World, "base" | "fetch">): S
   };
 }
 
+class Refusal extends Error {
+  readonly problem: SignInProblem;
+
+  constructor(problem: SignInProblem) {
+    super(problem.is);
+    this.problem = problem;
+  }
+}
+
 async function read(reply: Response): Promise<SessionReply> {
-  const body = (await reply.json()) as SessionReply & { error?: { message?: string } };
-  if (!reply.ok)
-    throw new Error(body.error?.message ?? `the gateway answered with status ${reply.status}`);
-  return body;
+  if (!reply.ok) throw new Refusal(await problemIn(reply));
+  return (await reply.json()) as SessionReply;
+}
+
+async function problemIn(reply: Response): Promise<SignInProblem> {
+  if (reply.status === 401) return { is: "wrong token" };
+  const seconds = Number(reply.headers.get("retry-after"));
+  if (reply.status === 429 && seconds > 0) return { is: "too many tries", seconds };
+  // A proxy in between may answer with a page of its own.
+  const body = (await reply.json().catch(() => ({}))) as { error?: { message?: string } };
+  const message = body.error?.message ?? `the gateway answered with status ${reply.status}`;
+  return { is: "other", message };
 }

@@ -1,10 +1,10 @@
 import { useEffect, useRef, useState, type DragEvent } from "react";
+import { useCell } from "../hooks/use-cell.ts";
+import { usePage } from "../hooks/use-page.ts";
 import { Button, IconButton } from "../parts/button.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Menu, type MenuItem } from "../parts/menu.tsx";
-import { useCell } from "../state/cell.ts";
-import { usePage } from "../state/page.ts";
-import { useWords } from "../words/words.ts";
+import { useWords } from "../words/use-words.ts";
 import { AllChats, TaggedChats } from "./chats-shown.tsx";
 import { DeletedChats } from "./deleted-chats.tsx";
 import { FoundChats } from "./found-chats.tsx";

@@ -6,8 +6,10 @@ import type { ListState } from "../state/page.ts";
 export interface ChatPages {
   readonly state: Cell<ListState>;
   /** Rejects where the gateway does not answer; what was read stays. */
-  loadMore(): Promise<void>;
+  loadMore(): Promise<true>;
   readAnew(): Promise<void>;
+  /** The same while what was read before stays in sight. */
+  refresh(): Promise<void>;
   /** It is no longer one of them. */
   readonly drop: (chatId: string) => void;
 }
@@ -45,9 +47,11 @@ export function createChatPages(
         state.set({ is: "loading" });
         return readPage([], undefined);
       }),
+    refresh: () => onceAtATime(() => readPage([], undefined)),
     async loadMore() {
       const now = state.get();
       if (now.is === "ready" && now.hasMore) await onceAtATime(() => readPage(now.chats, next));
+      return true;
     },
     drop(chatId) {
       const now = state.get();

@@ -1,9 +1,10 @@
 import { memo, useLayoutEffect, useRef, type KeyboardEvent } from "react";
 import type { ChatSummary } from "@deltawire/tasks/chats";
+import { usePage } from "../hooks/use-page.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Menu, type MenuItem } from "../parts/menu.tsx";
-import { usePage, type Page } from "../state/page.ts";
-import { useWords } from "../words/words.ts";
+import type { Page } from "../state/page.ts";
+import { useWords } from "../words/use-words.ts";
 import { chatName } from "./chat-name.ts";
 import { exportChat, exportFormats } from "./export-chat.ts";
 import { RouteLink } from "./route-link.tsx";
@@ -153,7 +154,11 @@ function itemsOf(chat: ChatSummary, page: Page, words: ListWords, actions: RowAc
       icon: "trash",
       keys: "Delete",
       danger: true,
-      run: () => void removeChat(page, chatId),
+      run: () => {
+        // The menu has given the focus back to its button, which goes with the row.
+        if (document.activeElement !== null) focusBeside(document.activeElement);
+        void removeChat(page, chatId);
+      },
     },
   ];
 }
@@ -179,12 +184,17 @@ function RenameField({ chat, onDone }: { chat: ChatSummary; onDone: () => void }
   const page = usePage();
   const words = useWords(listWords);
   const isOver = useRef(false);
-  const end = (title: string | undefined) => {
-    if (isOver.current) return;
+  const end = () => {
+    if (isOver.current) return false;
     isOver.current = true;
     onDone();
-    const given = title?.trim() ?? "";
-    if (given !== "" && given !== chat.title) void page.list.rename(chat.chat_id, given);
+    return true;
+  };
+  const save = ({ value, defaultValue }: HTMLInputElement) => {
+    if (!end()) return;
+    const given = value.trim();
+    // What was shown may be no title: a name that nobody gave is not to become one.
+    if (given !== "" && given !== defaultValue) void page.list.rename(chat.chat_id, given);
   };
   return (
     <input
@@ -197,12 +207,12 @@ function RenameField({ chat, onDone }: { chat: ChatSummary; onDone: () => void }
       defaultValue={chatName(chat) ?? ""}
       maxLength={300}
       onFocus={(event) => event.currentTarget.select()}
-      onBlur={(event) => end(event.currentTarget.value)}
+      onBlur={(event) => save(event.currentTarget)}
       onKeyDown={(event) => {
         event.stopPropagation();
         if (event.nativeEvent.isComposing) return;
-        if (event.key === "Enter") end(event.currentTarget.value);
-        else if (event.key === "Escape") end(undefined);
+        if (event.key === "Enter") save(event.currentTarget);
+        else if (event.key === "Escape") end();
         else return;
         event.preventDefault();
       }}

@@ -1,15 +1,18 @@
-import { memo, useContext, useEffect, useMemo, useRef, useState, type RefObject } from "react";
+import { useContext, useEffect, useMemo, useRef, useState, type RefObject } from "react";
 import type { ChatSummary } from "@deltawire/tasks/chats";
+import { usePicked } from "../hooks/use-cell.ts";
+import { usePage } from "../hooks/use-page.ts";
 import { Button } from "../parts/button.tsx";
-import { Empty, Spinner } from "../parts/signs.tsx";
-import { usePicked } from "../state/cell.ts";
-import { usePage, type ListState } from "../state/page.ts";
+import { Empty } from "../parts/signs.tsx";
+import type { ListState } from "../state/page.ts";
 import { unreachable } from "../unreachable.ts";
 import { useFormat } from "../words/format.ts";
-import { LanguageContext, useWords, type Language } from "../words/words.ts";
+import { LanguageContext, useWords } from "../words/use-words.ts";
+import type { Language } from "../words/words.ts";
 import { ChatRow, type RowActions } from "./chat-row.tsx";
 import { groupChats, groupKey, type ChatGroup, type GroupName } from "./groups.ts";
 import { useNow } from "./now.ts";
+import { ReadOn } from "./read-on.tsx";
 import { Skeleton } from "./skeleton.tsx";
 import { TagsDialog } from "./tags-dialog.tsx";
 import { useInSight } from "./use-in-sight.ts";
@@ -18,7 +21,8 @@ import { listWords, type ListWords } from "./words.ts";
 interface ChatRowsProps {
   state: ListState;
   tags: readonly string[];
-  loadMore: () => void;
+  /** False: nothing came, and it was told. */
+  loadMore: () => Promise<boolean>;
   retry: () => void;
   empty: { readonly title: string; readonly text: string };
   onTagged: () => void;
@@ -109,9 +113,7 @@ function ReadyRows({ chats, hasMore, tags, loadMore, onTagged, onChosen }: Ready
           scroll={scroll}
         />
       ))}
-      {hasMore && (
-        <More key={chats.length} label={words.loadingMore} scroll={scroll} onSeen={loadMore} />
-      )}
+      {hasMore && <ReadOn key={chats.length} scroll={scroll} read={loadMore} />}
       {tagging !== undefined && (
         <TagsDialog
           chat={tagging}
@@ -218,24 +220,3 @@ function Chunk({
     </div>
   );
 }
-
-interface MoreProps {
-  label: string;
-  scroll: RefObject<HTMLElement | null>;
-  onSeen: () => void;
-}
-
-/** Reads on when the end comes near; it is a new one after each page. */
-const More = memo(function More({ label, scroll, onSeen }: MoreProps) {
-  const place = useRef<HTMLDivElement>(null);
-  const isSeen = useInSight(place, scroll, false);
-  useEffect(() => {
-    if (isSeen) onSeen();
-    // oxlint-disable-next-line react/exhaustive-deps
-  }, [isSeen]);
-  return (
-    <div ref={place} className="list-more">
-      <Spinner label={label} />
-    </div>
-  );
-});

@@ -1,8 +1,9 @@
 import { useEffect, useMemo } from "react";
 import type { ChatSummary } from "@deltawire/tasks/chats";
-import { useCell } from "../state/cell.ts";
-import { usePage, type ListState } from "../state/page.ts";
-import { useWords } from "../words/words.ts";
+import { useCell } from "../hooks/use-cell.ts";
+import { usePage } from "../hooks/use-page.ts";
+import type { ListState } from "../state/page.ts";
+import { useWords } from "../words/use-words.ts";
 import { createChatPages, withTag } from "./chat-pages.ts";
 import { ChatRows } from "./chat-rows.tsx";
 import { listWords } from "./words.ts";
@@ -21,7 +22,7 @@ export function AllChats(props: ChatsProps) {
     <ChatRows
       {...props}
       state={useCell(list.state)}
-      loadMore={() => void list.loadMore()}
+      loadMore={() => list.loadMore()}
       retry={() => void list.readAnew()}
       empty={{ title: words.noChats, text: words.noChatsText }}
     />
@@ -55,7 +56,7 @@ export function TaggedChats({ tag, ...props }: ChatsProps & { tag: string }) {
     <ChatRows
       {...props}
       state={state}
-      loadMore={() => void page.attempt(() => pages.loadMore())}
+      loadMore={async () => (await page.attempt(() => pages.loadMore())) ?? false}
       retry={() => void pages.readAnew()}
       empty={{ title: words.noTagged(tag), text: "" }}
     />

@@ -1,18 +1,19 @@
 import { useEffect, useMemo, useRef, useState, type RefObject } from "react";
 import type { ChatSummary } from "@deltawire/tasks/chats";
+import { useCell } from "../hooks/use-cell.ts";
+import { usePage } from "../hooks/use-page.ts";
+import type { ListState } from "../state/page.ts";
 import { Button, IconButton } from "../parts/button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
-import { Empty, Spinner } from "../parts/signs.tsx";
-import { useCell } from "../state/cell.ts";
-import { usePage } from "../state/page.ts";
+import { Empty } from "../parts/signs.tsx";
 import { useFormat } from "../words/format.ts";
-import { useWords } from "../words/words.ts";
+import { useWords } from "../words/use-words.ts";
 import { chatName } from "./chat-name.ts";
 import { createChatPages, type ChatPages } from "./chat-pages.ts";
 import { useNow } from "./now.ts";
+import { ReadOn } from "./read-on.tsx";
 import { RouteLink } from "./route-link.tsx";
 import { Skeleton } from "./skeleton.tsx";
-import { useInSight } from "./use-in-sight.ts";
 import { listWords } from "./words.ts";
 
 interface DeletedChatsProps {
@@ -35,7 +36,16 @@ export function DeletedChats({ onChosen, onBack }: DeletedChatsProps) {
       ),
     [page],
   );
-  useEffect(() => void pages.readAnew(), [pages]);
+  useEffect(() => {
+    void pages.refresh();
+    let known = countIn(page.list.state.get());
+    // One more or one less is there when another tab, or an undo, has deleted or restored something.
+    return page.list.state.subscribe(() => {
+      const now = countIn(page.list.state.get());
+      if (now !== known) void pages.refresh();
+      known = now;
+    });
+  }, [page, pages]);
   const [doomed, setDoomed] = useState<ChatSummary>();
   const scroll = useRef<HTMLDivElement>(null);
   return (
@@ -65,6 +75,10 @@ export function DeletedChats({ onChosen, onBack }: DeletedChatsProps) {
   );
 }
 
+function countIn(list: ListState): number {
+  return list.is === "ready" ? list.chats.length : 0;
+}
+
 interface DeletedProps {
   pages: ChatPages;
   scroll: RefObject<HTMLDivElement | null>;
@@ -92,34 +106,22 @@ function Deleted({ pages, scroll, onChosen, onDoom }: DeletedProps) {
       </Empty>
     );
   if (state.chats.length === 0) return <Empty title={words.noDeleted} text={words.noDeletedText} />;
+  const readOn = async () => (await page.attempt(() => pages.loadMore())) ?? false;
   return (
-    <ul className="list-deleted">
-      {state.chats.map((chat) => (
-        <DeletedRow
-          key={chat.chat_id}
-          chat={chat}
-          onChosen={onChosen}
-          onRestore={() => void restore(chat)}
-          onDoom={() => onDoom(chat)}
-        />
-      ))}
-      {state.hasMore && <MoreDeleted key={state.chats.length} pages={pages} scroll={scroll} />}
-    </ul>
-  );
-}
-
-function MoreDeleted({ pages, scroll }: Pick<DeletedProps, "pages" | "scroll">) {
-  const page = usePage();
-  const words = useWords(listWords);
-  const place = useRef<HTMLLIElement>(null);
-  const isSeen = useInSight(place, scroll, false);
-  useEffect(() => {
-    if (isSeen) void page.attempt(() => pages.loadMore());
-  }, [isSeen, page, pages]);
-  return (
-    <li ref={place} className="list-more">
-      <Spinner label={words.loadingMore} />
-    </li>
+    <>
+      <ul className="list-deleted">
+        {state.chats.map((chat) => (
+          <DeletedRow
+            key={chat.chat_id}
+            chat={chat}
+            onChosen={onChosen}
+            onRestore={() => void restore(chat)}
+            onDoom={() => onDoom(chat)}
+          />
+        ))}
+      </ul>
+      {state.hasMore && <ReadOn key={state.chats.length} scroll={scroll} read={readOn} />}
+    </>
   );
 }
 

@@ -2,7 +2,7 @@ import type { FoundChat } from "@deltawire/tasks/chats";
 import { Button } from "../parts/button.tsx";
 import { Empty } from "../parts/signs.tsx";
 import { useFormat } from "../words/format.ts";
-import { useWords } from "../words/words.ts";
+import { useWords } from "../words/use-words.ts";
 import { chatName } from "./chat-name.ts";
 import { markedPieces } from "./marked.ts";
 import { useNow } from "./now.ts";

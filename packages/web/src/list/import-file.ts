@@ -1,6 +1,7 @@
 import { useState } from "react";
-import { usePage, type Page } from "../state/page.ts";
-import { useWords } from "../words/words.ts";
+import { usePage } from "../hooks/use-page.ts";
+import type { Page } from "../state/page.ts";
+import { useWords } from "../words/use-words.ts";
 import { listWords, type ListWords } from "./words.ts";
 
 type Importing =
@@ -40,7 +41,7 @@ export function useImport(onChosen: (() => void) | undefined): ImportFiles {
 }
 
 async function importOne(page: Page, file: File, words: ListWords): Promise<void> {
-  const { data } = await page.client.importFrom(jsonOf(await file.text(), words));
+  const { data } = await page.importFrom(jsonOf(await file.text(), words));
   page.toasts.show({ kind: "info", text: words.imported(data.length) });
   const [first] = data;
   if (first !== undefined) page.router.go({ is: "chat", chatId: first.chat_id });

@@ -1,6 +1,6 @@
 import { Button } from "../parts/button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
-import { useWords } from "../words/words.ts";
+import { useWords } from "../words/use-words.ts";
 import type { ImportFiles } from "./import-file.ts";
 import { listWords } from "./words.ts";
 

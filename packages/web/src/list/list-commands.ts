@@ -1,6 +1,6 @@
-import { useCommands } from "../state/commands.ts";
-import { usePage } from "../state/page.ts";
-import { useWords } from "../words/words.ts";
+import { useCommands } from "../hooks/use-commands.ts";
+import { usePage } from "../hooks/use-page.ts";
+import { useWords } from "../words/use-words.ts";
 import { listWords } from "./words.ts";
 
 export const searchBoxId = "list-search";

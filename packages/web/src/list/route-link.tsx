@@ -1,5 +1,5 @@
 import type { ComponentProps, KeyboardEvent } from "react";
-import { usePage } from "../state/page.ts";
+import { usePage } from "../hooks/use-page.ts";
 import { hashOf, type Route } from "../state/route.ts";
 import { moveFocus } from "./row-focus.ts";
 

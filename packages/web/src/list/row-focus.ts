@@ -28,11 +28,12 @@ export function moveFocus(from: HTMLElement, key: string): boolean {
   }
 }
 
-/** To the row below, else the one above: before this one goes. */
-export function focusBeside(from: HTMLElement): void {
+/** From a row or something in it to the row below, else the one above, else what rows are searched by: before this one goes. */
+export function focusBeside(from: Element): void {
   const rows = rowsAround(from);
-  const at = rows.indexOf(from);
-  (rows[at + 1] ?? rows[at - 1])?.focus();
+  const at = rows.findIndex((row) => row.parentElement?.contains(from) === true);
+  const search = from.closest(".list")?.querySelector("input");
+  (rows[at + 1] ?? rows[at - 1] ?? search)?.focus();
 }
 
 function focusEnd(from: HTMLElement, atStart: boolean): void {

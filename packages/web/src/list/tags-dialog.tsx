@@ -1,11 +1,11 @@
 import { useState } from "react";
 import type { ChatSummary } from "@deltawire/tasks/chats";
+import { usePage } from "../hooks/use-page.ts";
 import { Button } from "../parts/button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { Field, Input } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { usePage } from "../state/page.ts";
-import { useWords } from "../words/words.ts";
+import { useWords } from "../words/use-words.ts";
 import { chatName } from "./chat-name.ts";
 import { mostOfTag, suggestedTags, withNewTag } from "./tag-list.ts";
 import { listWords } from "./words.ts";

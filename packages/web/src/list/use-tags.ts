@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useState } from "react";
-import { usePage } from "../state/page.ts";
+import { usePage } from "../hooks/use-page.ts";
 
 /** The tags in use. They may be a moment old: they are read when somebody is about to look at them. */
 export function useTags(): { readonly all: readonly string[]; readonly read: () => void } {

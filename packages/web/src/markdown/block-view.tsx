@@ -1,11 +1,12 @@
 import { memo } from "react";
 import type { Block, ListItem } from "@deltawire/tasks/markdown";
 import { unreachable } from "../unreachable.ts";
-import { useWords } from "../words/words.ts";
+import { isSame } from "../same.ts";
+import { useWords } from "../words/use-words.ts";
 import { CodeBlock } from "./code-block.tsx";
 import { Formula } from "./formula.tsx";
 import { inlineView } from "./inline-view.tsx";
-import { partsOf, sameParts } from "./parts-of.ts";
+import { partsOf } from "./parts-of.ts";
 import { TableView } from "./table-view.tsx";
 import { markdownWords } from "./words.ts";
 
@@ -64,7 +65,7 @@ const QuotePart = memo(
   function QuotePart({ blocks }: { blocks: readonly Block[] }) {
     return blocks.map((block, at) => <BlockView key={at} block={block} within />);
   },
-  (before, now) => sameParts(before.blocks, now.blocks),
+  (before, now) => isSame(before.blocks, now.blocks),
 );
 
 interface ListPartProps {
@@ -80,9 +81,7 @@ const ListPart = memo(
     return ordered ? <ol start={start}>{all}</ol> : <ul>{all}</ul>;
   },
   (before, now) =>
-    before.ordered === now.ordered &&
-    before.start === now.start &&
-    sameParts(before.items, now.items),
+    before.ordered === now.ordered && before.start === now.start && isSame(before.items, now.items),
 );
 
 const ItemView = memo(function ItemView({ item }: { item: ListItem }) {

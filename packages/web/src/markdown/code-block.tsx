@@ -1,13 +1,13 @@
-import { memo, useEffect, useRef, useState } from "react";
-import { textPieces, type TextPieces } from "../answer/text-pieces.ts";
+import { memo, useState } from "react";
+import { growingPieces } from "../texts/text-pieces.ts";
 import { Button } from "../parts/button.tsx";
-import { useWords } from "../words/words.ts";
+import { useCopying } from "../parts/copying.ts";
+import { useWords } from "../words/use-words.ts";
 import type { Token } from "./code-tokens.ts";
 import { languageName } from "./languages.ts";
 import { useHighlighted } from "./use-highlighted.ts";
 import { useScrolls } from "./use-scrolls.ts";
 import { markdownWords } from "./words.ts";
-import { writeToClipboard } from "../parts/write-to-clipboard.ts";
 
 interface CodeBlockProps {
   language: string;
@@ -18,7 +18,7 @@ interface CodeBlockProps {
 /** In pieces, of which only the last is drawn again while the code grows; with colours when it has ended. */
 export const CodeBlock = memo(function CodeBlock({ language, text, closed }: CodeBlockProps) {
   const words = useWords(markdownWords);
-  const [grow] = useState(remembering);
+  const [grow] = useState(growingPieces);
   const [wraps, setWraps] = useState(false);
   const { ref, scrolls } = useScrolls();
   const grown = grow(text);
@@ -51,14 +51,6 @@ export const CodeBlock = memo(function CodeBlock({ language, text, closed }: Cod
   );
 });
 
-function remembering(): (text: string) => TextPieces {
-  let last: TextPieces | undefined;
-  return (text) => {
-    last = textPieces(text, last);
-    return last;
-  };
-}
-
 interface PieceProps {
   text: string;
   tokens: readonly Token[] | undefined;
@@ -84,27 +76,12 @@ function Tokens({ tokens }: { tokens: readonly Token[] }) {
   );
 }
 
-const shownMs = 2000;
-
 function CopyButton({ text }: { text: string }) {
   const words = useWords(markdownWords);
-  const [state, setState] = useState<"copy" | "copied" | "cannotCopy">("copy");
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  useEffect(() => () => clearTimeout(timer.current), []);
-  const copy = async () => {
-    const isCopied = await writeToClipboard(text);
-    setState(isCopied ? "copied" : "cannotCopy");
-    clearTimeout(timer.current);
-    timer.current = setTimeout(() => setState("copy"), shownMs);
-  };
+  const { state, copy } = useCopying(text);
   return (
     <>
-      <Button
-        small
-        kind="ghost"
-        icon={state === "copied" ? "check" : "copy"}
-        onClick={() => void copy()}
-      >
+      <Button small kind="ghost" icon={state === "copied" ? "check" : "copy"} onClick={copy}>
         {words[state]}
       </Button>
       <span className="for-readers" role="status">

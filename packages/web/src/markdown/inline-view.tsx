@@ -1,5 +1,6 @@
 import { createContext, Fragment, useContext, type ReactNode } from "react";
 import type { Inline } from "@deltawire/tasks/markdown";
+import { addressOf, isBlob } from "../texts/address.ts";
 import { unreachable } from "../unreachable.ts";
 import { Formula } from "./formula.tsx";
 
@@ -44,7 +45,8 @@ function nodeView(node: Inline, at: number): ReactNode {
 /** Pictures of others are links: the page asks nobody but its own gateway for anything. */
 function linkView({ url, inline, image }: Inline & { type: "link" }, at: number): ReactNode {
   const [alt] = inline;
-  if (image && blob.test(url))
+  const address = addressOf(url);
+  if (image && address.is === "here")
     return (
       <img
         key={at}
@@ -54,7 +56,7 @@ function linkView({ url, inline, image }: Inline & { type: "link" }, at: number)
         loading="lazy"
       />
     );
-  if (!outside.test(url) && !blob.test(url))
+  if (address.is !== "elsewhere" && !isBlob(url) && !mail.test(url))
     return <Fragment key={at}>{inlineView(inline)}</Fragment>;
   return (
     <a key={at} href={url} target="_blank" rel="noopener noreferrer">
@@ -63,8 +65,7 @@ function linkView({ url, inline, image }: Inline & { type: "link" }, at: number)
   );
 }
 
-const outside = /^(?:https?:\/\/|mailto:)/i;
-const blob = /^\/api\/blobs\/[\w-]+$/;
+const mail = /^mailto:/i;
 
 function Cite({ reference, resolved }: { reference: number; resolved: boolean }): ReactNode {
   const cite = useContext(CiteContext);

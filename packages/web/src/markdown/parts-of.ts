@@ -12,8 +12,3 @@ export function partsOf<One>(all: readonly One[]): Part<One>[] {
     return { from, part: all.slice(from, from + partSize) };
   });
 }
-
-/** What has grown shares with what it was all that is finished. */
-export function sameParts<One>(before: readonly One[], now: readonly One[]): boolean {
-  return before.length === now.length && before.every((one, at) => one === now[at]);
-}

@@ -1,8 +1,9 @@
 import { memo, useLayoutEffect, useRef, useState } from "react";
 import type { Block, Inline, Side } from "@deltawire/tasks/markdown";
-import { useWords } from "../words/words.ts";
+import { isSame } from "../same.ts";
+import { useWords } from "../words/use-words.ts";
 import { inlineView } from "./inline-view.tsx";
-import { partsOf, sameParts } from "./parts-of.ts";
+import { partsOf } from "./parts-of.ts";
 import { useScrolls } from "./use-scrolls.ts";
 import { markdownWords } from "./words.ts";
 
@@ -81,7 +82,7 @@ const FurtherTable = memo(
     );
   },
   (before, now) =>
-    before.head === now.head && before.widths === now.widths && sameParts(before.rows, now.rows),
+    before.head === now.head && before.widths === now.widths && isSame(before.rows, now.rows),
 );
 
 interface HeadProps {
@@ -118,7 +119,7 @@ const Rows = memo(
       </tbody>
     );
   },
-  (before, now) => before.sides === now.sides && sameParts(before.rows, now.rows),
+  (before, now) => before.sides === now.sides && isSame(before.rows, now.rows),
 );
 
 const RowView = memo(function RowView({ row, sides }: { row: Row; sides: readonly Side[] }) {

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "react";
-import type { TextPieces } from "../answer/text-pieces.ts";
+import type { TextPieces } from "../texts/text-pieces.ts";
 import type { Token } from "./code-tokens.ts";
 import { highlightCode } from "./highlight-code.ts";
 

@@ -1,4 +1,4 @@
-import type { ComponentProps } from "react";
+import type { ComponentProps, MouseEvent } from "react";
 import { Icon, type IconName } from "./icon.tsx";
 
 interface ButtonProps extends ComponentProps<"button"> {
@@ -7,6 +7,8 @@ interface ButtonProps extends ComponentProps<"button"> {
   icon?: IconName | undefined;
   /** What it does is under way: it cannot be pressed again. */
   busy?: boolean | undefined;
+  /** It cannot be pressed for a moment. Unlike one that is disabled it keeps the focus, as one that is busy does. */
+  off?: boolean | undefined;
 }
 
 export function Button({
@@ -14,8 +16,9 @@ export function Button({
   small,
   icon,
   busy = false,
-  disabled = false,
+  off = busy,
   className,
+  onClick,
   children,
   ...rest
 }: ButtonProps) {
@@ -26,8 +29,9 @@ export function Button({
       className={className === undefined ? "button" : `button ${className}`}
       data-kind={kind}
       data-small={small || undefined}
-      disabled={disabled || busy}
+      aria-disabled={off || undefined}
       aria-busy={busy || undefined}
+      onClick={off ? ignorePress : onClick}
     >
       {busy ? (
         <span className="spinner" aria-hidden="true" />
@@ -37,6 +41,11 @@ export function Button({
       {children}
     </button>
   );
+}
+
+/** Else it would still send its form. */
+function ignorePress(event: MouseEvent): void {
+  event.preventDefault();
 }
 
 interface IconButtonProps extends ComponentProps<"button"> {

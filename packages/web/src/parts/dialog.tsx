@@ -1,5 +1,5 @@
 import { useEffect, useId, useRef, type ReactNode } from "react";
-import { useWords } from "../words/words.ts";
+import { useWords } from "../words/use-words.ts";
 import { IconButton } from "./button.tsx";
 import { partsWords } from "./words.ts";
 

@@ -15,11 +15,20 @@ const names: Readonly<Record<string, string>> = {
 export function Keys({ keys }: { keys: string }) {
   return (
     <span className="keys">
-      {keys.split(/(?<=[^+])[+ ]/).map((key) => (
-        <kbd key={key}>
-          {names[key.toLowerCase()] ?? (key.length === 1 ? key.toUpperCase() : key)}
-        </kbd>
+      {namesOf(keys).map((name) => (
+        <kbd key={name}>{name}</kbd>
       ))}
     </span>
   );
+}
+
+/** The same for a tooltip. */
+export function keysAsText(keys: string): string {
+  return namesOf(keys).join("+");
+}
+
+function namesOf(keys: string): string[] {
+  return keys
+    .split(/(?<=[^+])[+ ]/)
+    .map((key) => names[key.toLowerCase()] ?? (key.length === 1 ? key.toUpperCase() : key));
 }

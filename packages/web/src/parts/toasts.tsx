@@ -1,8 +1,8 @@
-import { useEffect, useRef } from "react";
-import { useCell } from "../state/cell.ts";
-import { usePage } from "../state/page.ts";
+import { useEffect, useLayoutEffect, useRef, useState, type FocusEvent } from "react";
+import { useCell } from "../hooks/use-cell.ts";
+import { usePage } from "../hooks/use-page.ts";
 import type { Toast, Toasts as AllToasts } from "../state/toasts.ts";
-import { useWords } from "../words/words.ts";
+import { useWords } from "../words/use-words.ts";
 import { Button, IconButton } from "./button.tsx";
 import { partsWords } from "./words.ts";
 
@@ -10,38 +10,61 @@ const shortMs = 6000;
 /** An error, or what can be undone, is read more slowly. */
 const longMs = 14_000;
 
-/** A popover, so that they are above an open dialog. */
+/**
+ * A popover, so that they are above an open dialog. It is always there: screen readers tell what comes into a region that
+ * they know, and may not tell one that comes with its words.
+ */
 export function Toasts() {
   const { toasts } = usePage();
   const all = useCell(toasts.all);
   const shelf = useRef<HTMLDivElement>(null);
+  const highest = useRef<Element | undefined>(undefined);
   const words = useWords(partsWords);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const shown = shelf.current;
-    if (shown === null || all.length === 0) return;
-    // Shown anew, it is above whatever was opened since.
-    if (shown.matches(":popover-open")) shown.hidePopover();
-    shown.showPopover();
+    if (shown === null) return;
+    const dialog = [...document.querySelectorAll("dialog:modal")].at(-1);
+    if (!shown.matches(":popover-open")) shown.showPopover();
+    else if (all.length > 0 && dialog !== undefined && dialog !== highest.current) {
+      // Shown anew, it is above the dialog that was opened since.
+      shown.hidePopover();
+      shown.showPopover();
+      highest.current = dialog;
+    }
   }, [all]);
   return (
     <div ref={shelf} className="toasts" popover="manual" role="region" aria-label={words.messages}>
-      {all.map((toast) => (
-        <OneToast key={toast.id} toast={toast} toasts={toasts} />
-      ))}
+      <div className="toasts-said" role="status" aria-atomic="false">
+        {all.map((toast) => (
+          <OneToast key={toast.id} toast={toast} toasts={toasts} />
+        ))}
+      </div>
     </div>
   );
 }
 
+/** It stays for as long as somebody points at it or is in it by keys, and its time begins anew after that. */
 function OneToast({ toast, toasts }: { toast: Toast; toasts: AllToasts }) {
   const { id, kind, text, action } = toast;
   const words = useWords(partsWords);
+  const [isPointedAt, setPointedAt] = useState(false);
+  const { box, isIn, ...focusProps } = useFocusIn();
   const isSlow = kind === "error" || action !== undefined;
+  const isHeld = isPointedAt || isIn;
   useEffect(() => {
+    if (isHeld) return undefined;
     const timer = setTimeout(() => toasts.dismiss(id), isSlow ? longMs : shortMs);
     return () => clearTimeout(timer);
-  }, [id, isSlow, toasts]);
+  }, [id, isSlow, isHeld, toasts]);
   return (
-    <div className="toast" data-kind={kind} role={kind === "error" ? "alert" : "status"}>
+    <div
+      ref={box}
+      className="toast"
+      data-kind={kind}
+      onPointerEnter={() => setPointedAt(true)}
+      onPointerLeave={() => setPointedAt(false)}
+      {...focusProps}
+    >
       <span dir="auto">{text}</span>
       {action !== undefined && (
         <Button
@@ -57,4 +80,30 @@ function OneToast({ toast, toasts }: { toast: Toast; toasts: AllToasts }) {
       <IconButton icon="close" label={words.dismiss} small onClick={() => toasts.dismiss(id)} />
     </div>
   );
+}
+
+/** Whether the focus is within; it goes back to where it came from when that goes away. */
+function useFocusIn() {
+  const box = useRef<HTMLDivElement>(null);
+  const before = useRef<EventTarget | null>(null);
+  const [isIn, setIn] = useState(false);
+  useLayoutEffect(() => {
+    const shown = box.current;
+    return () => {
+      const { current: from } = before;
+      if (shown?.contains(document.activeElement) === true && from instanceof HTMLElement)
+        from.focus();
+    };
+  }, []);
+  return {
+    box,
+    isIn,
+    onFocus(event: FocusEvent<HTMLElement>) {
+      if (!event.currentTarget.contains(event.relatedTarget)) before.current = event.relatedTarget;
+      setIn(true);
+    },
+    onBlur(event: FocusEvent<HTMLElement>) {
+      if (!event.currentTarget.contains(event.relatedTarget)) setIn(false);
+    },
+  };
 }

@@ -53,11 +53,25 @@ export function createApprovals(options: ApprovalsOptions): KeptApprovals {
     const live = asked
       .filter((each) => isOpen(each) && !known.has(idOf(each)))
       .map(({ approval, tree }) => pendingIn(tree, approval, timeOf(approval), placeOf));
-    const all = [...listed, ...live].filter(
+    // Those that only a tree has told are the newest, whatever the clock of this machine says.
+    const all = [...listed.toSorted(byAge), ...live.toSorted(byAge)].filter(
       (each) => !isClosed(idOf(each)) && !resolved.has(idOf(each)),
     );
-    pending.set(unlessSame(pending.get(), all.toSorted(byAge)));
+    tellOfOthers(asked);
+    pending.set(unlessSame(pending.get(), all));
     return live.some((each) => !isClosed(idOf(each)));
+  };
+
+  /** Whoever looks at a question, or writes an answer to it, is told why it goes. */
+  const tellOfOthers = (asked: readonly Asked[]) => {
+    const shown = new Set(pending.get().map(idOf));
+    for (const { approval } of asked) {
+      const { approval_id, resolution, tool = "" } = approval;
+      const isOurs = decided.has(approval_id) || deciding.get().has(approval_id);
+      if (resolution === undefined || !shown.has(approval_id) || isOurs) continue;
+      const text = telling.words().decidedElsewhere(tool, resolution.decision);
+      telling.toasts.show({ kind: "info", text });
+    }
   };
 
   const timeOf = ({ approval_id }: TaskApproval): string => {
@@ -116,14 +130,14 @@ export function createApprovals(options: ApprovalsOptions): KeptApprovals {
         await client.decide(approvalId, body);
         close(approvalId);
       } catch (failure) {
-        if (!(failure instanceof ChatApiError) || failure.code !== "approval_resolved") {
-          void read();
+        if (!(failure instanceof ChatApiError) || failure.code !== "approval_resolved")
           throw failure;
-        }
         close(approvalId);
         telling.toasts.show({ kind: "info", text: telling.words().tooLate(failure.message) });
       } finally {
         deciding.update((ids) => new Set([...ids].filter((id) => id !== approvalId)));
+        // Whatever became of it, more may be asked by now.
+        void read();
       }
     },
   };

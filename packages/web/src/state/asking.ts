@@ -6,6 +6,15 @@ const mostTries = 6;
 /** Said by a gateway, or by what stands before it, that is not there for a moment. */
 const passing = new Set([0, 502, 503, 504]);
 
+/** Done once, however often the reply is lost. */
+export function askOnce<Reply>(
+  ask: (key: { idempotencyKey: string }) => Promise<Reply>,
+  world: Pick<World, "schedule" | "random" | "newId">,
+): Promise<Reply> {
+  const key = { idempotencyKey: world.newId() };
+  return askUntilAnswered(() => ask(key), world);
+}
+
 /** Asks again by itself where no answer came. Only for what has a key: it may have been done already. */
 export async function askUntilAnswered<Reply>(
   ask: () => Promise<Reply>,

@@ -8,11 +8,13 @@ import {
 import { cell } from "./cell.ts";
 import { editAt } from "./editing.ts";
 import type { ChatList, ListState } from "./page.ts";
+import type { Router } from "./route.ts";
 import { textOf, type Telling } from "./telling.ts";
 
 export interface ChatListOptions {
   readonly client: ChatClient;
   readonly telling: Telling;
+  readonly router: Pick<Router, "route" | "go">;
   /** A chat was changed from the list: whoever shows it can have it at once. */
   readonly onChanged: (chatId: string, reply: ChangedReply) => void;
 }
@@ -26,13 +28,17 @@ export interface KeptChatList extends ChatList {
   look(): Promise<void>;
   /** The stamps of before count no longer: the gateway has another past. */
   reset(): Promise<void>;
-  summary(chatId: string): ChatSummary | undefined;
 }
 
 const pageSize = 50;
 
 /** Read once, and kept by what the feed tells from then on. */
-export function createChatList({ client, telling, onChanged }: ChatListOptions): KeptChatList {
+export function createChatList({
+  client,
+  telling,
+  router,
+  onChanged,
+}: ChatListOptions): KeptChatList {
   const state = cell<ListState>({ is: "loading" });
   let chats = new Map<string, ChatSummary>();
   /** Ones that are gone, with the stamps of that: a page that was asked for before may still have them. */
@@ -120,34 +126,42 @@ export function createChatList({ client, telling, onChanged }: ChatListOptions):
       gone.clear();
       await readAnew();
     },
-    summary: (chatId) => chats.get(chatId),
     take(change) {
       if (change.type === "chat.removed") drop(change.chat_id, change.stamp);
       else put(change.chat);
-      readAt = Math.max(readAt, change.stamp);
       if (state.get().is === "ready") show();
     },
     async loadMore() {
       const before = nextBefore;
-      if (before === undefined) return;
+      if (before === undefined) return true;
       const reply = await telling.attempt(() => client.list({ limit: pageSize, before }));
-      if (reply === undefined || before !== nextBefore) return;
+      if (reply === undefined) return false;
+      // Meanwhile the list was read anew, or this was asked for twice.
+      if (before !== nextBefore) return true;
       nextBefore = reply.next_before ?? undefined;
       for (const chat of reply.data) put(chat);
       show();
+      return true;
     },
     rename: (chatId, title) => edit(chatId, { type: "rename", title }),
     pin: (chatId, value) => edit(chatId, { type: "pin_chat", value }),
     tag: (chatId, tags) => edit(chatId, { type: "tag", tags }),
     async remove(chatId) {
       const title = chats.get(chatId)?.title ?? "";
+      const route = router.route.get();
+      const wasShown = "chatId" in route && route.chatId === chatId;
       const isDone = await telling.attempt(async () => {
         await client.remove(chatId);
         return true;
       });
       if (isDone !== true) return false;
       const { undo, chatDeleted } = telling.words();
-      const action = { label: undo, run: () => void restore(chatId) };
+      const takeBack = async () => {
+        const isBack = await restore(chatId);
+        if (isBack && wasShown && router.route.get().is === "new")
+          router.go({ is: "chat", chatId });
+      };
+      const action = { label: undo, run: () => void takeBack() };
       telling.toasts.show({ kind: "info", text: chatDeleted(title), action });
       return true;
     },

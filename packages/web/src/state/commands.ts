@@ -1,6 +1,4 @@
-import { useEffect, useRef } from "react";
 import { cell, type Cell } from "./cell.ts";
-import { usePage } from "./page.ts";
 
 /** Something that a person can do by a key, and find in the palette and in the list of shortcuts. */
 export interface Command {
@@ -13,6 +11,10 @@ export interface Command {
   readonly words?: string | undefined;
   /** Not offered in the palette: it needs a place that has the focus. */
   readonly hidden?: boolean | undefined;
+  /** The key is heard by the place that has the focus: here it is only told of. */
+  readonly heardInPlace?: boolean | undefined;
+  /** One of many: the palette has it once something is looked for. */
+  readonly onlyFound?: boolean | undefined;
   readonly run: () => void;
 }
 
@@ -36,23 +38,4 @@ export function createCommands(): Commands {
       };
     },
   };
-}
-
-/** Offers commands for as long as the component is there. They are known by their ids, titles and keys; `run` is the last one given. */
-export function useCommands(commands: readonly Command[]): void {
-  const { commands: registry } = usePage();
-  const last = useRef(commands);
-  useEffect(() => {
-    last.current = commands;
-  });
-  const shape = JSON.stringify(commands.map(({ run: _run, ...rest }) => rest));
-  useEffect(() => {
-    const known = JSON.parse(shape) as Omit<Command, "run">[];
-    return registry.add(
-      known.map((command) => ({
-        ...command,
-        run: () => last.current.find(({ id }) => id === command.id)?.run(),
-      })),
-    );
-  }, [registry, shape]);
 }

@@ -1,18 +1,24 @@
 import type { EventLine, LineState } from "../gateway/event-line.ts";
 import { waitAfter } from "../gateway/waits.ts";
 import type { World } from "../gateway/world.ts";
+import { unreachable } from "../unreachable.ts";
 import { cell, type Cell } from "./cell.ts";
 import type { Connection, Session } from "./page.ts";
 
 export interface ConnectionOptions {
   readonly world: World;
-  readonly session: Session;
-  readonly line: EventLine;
+  readonly session: Pick<Session, "state" | "check">;
+  readonly line: Pick<EventLine, "state" | "open" | "shut">;
   /** The gateway lets this page in. */
   readonly onOpen: () => void;
   /** The stream runs, for the first time or again. */
   readonly onLive: () => void;
 }
+
+/** How long it is said that a lost connection is there again. */
+const backForMs = 5000;
+/** The session is good and the stream was refused: something between the two has changed. */
+const openAgainMs = 2000;
 
 /** Opens the line when the gateway lets this page in, and tells how it stands with it. */
 export function keepConnected(options: ConnectionOptions): {
@@ -25,18 +31,32 @@ export function keepConnected(options: ConnectionOptions): {
   let version: string | undefined;
   let isOutdated = false;
   let wasLost = false;
+  let isBack = false;
   let failures = 0;
-  let cancelCheck: (() => void) | undefined;
+  let isClosed = false;
+  let cancelNext: (() => void) | undefined;
+  let cancelBack: (() => void) | undefined;
 
-  const checkIn = (ms: number) => {
-    cancelCheck?.();
-    cancelCheck = world.schedule(ms, () => {
-      cancelCheck = undefined;
-      void session.check();
+  /** One thing at a time: what is to be done next takes the place of what was. */
+  const nextIn = (ms: number, act: () => void) => {
+    cancelNext?.();
+    cancelNext = isClosed ? undefined : world.schedule(ms, act);
+  };
+  const checkIn = (ms: number) => nextIn(ms, () => void session.check());
+
+  const show = () => {
+    const live: Connection = isBack ? { is: "live", again: true } : { is: "live" };
+    const whenLive: Connection = isOutdated ? { is: "outdated" } : live;
+    connection.set(connectionOf(line.state.get(), whenLive, connection.get()));
+  };
+  const sayBack = () => {
+    isBack = true;
+    cancelBack?.();
+    cancelBack = world.schedule(backForMs, () => {
+      isBack = false;
+      show();
     });
   };
-
-  const show = () => connection.set(connectionOf(line.state.get(), isOutdated, connection.get()));
 
   const hearSession = () => {
     const state = session.state.get();
@@ -61,6 +81,8 @@ export function keepConnected(options: ConnectionOptions): {
         const reason = "the gateway does not answer";
         return connection.set({ is: "lost", reason, retryAt: Math.round(world.now() + wait) });
       }
+      default:
+        return unreachable(state);
     }
   };
 
@@ -72,6 +94,7 @@ export function keepConnected(options: ConnectionOptions): {
       return;
     }
     if (state.is === "lost" || state.is === "offline") wasLost = true;
+    if (state.is === "live" && wasLost) sayBack();
     show();
     if (state.is !== "live") return;
     // Another gateway may have come back.
@@ -80,9 +103,8 @@ export function keepConnected(options: ConnectionOptions): {
     onLive();
   };
 
-  /** The session is good and the stream was refused: something between the two has changed. */
   const openAgain = () => {
-    if (session.state.get().is === "open") cancelCheck = world.schedule(2000, () => line.open());
+    if (session.state.get().is === "open") nextIn(openAgainMs, () => line.open());
   };
 
   const leave = [
@@ -96,20 +118,26 @@ export function keepConnected(options: ConnectionOptions): {
   return {
     connection,
     close() {
-      cancelCheck?.();
+      isClosed = true;
+      cancelNext?.();
+      cancelBack?.();
       for (const each of leave) each();
     },
   };
 }
 
-function connectionOf(state: LineState, isOutdated: boolean, before: Connection): Connection {
+function connectionOf(state: LineState, whenLive: Connection, before: Connection): Connection {
   switch (state.is) {
     case "live":
-      return isOutdated ? { is: "outdated" } : { is: "live" };
+      return whenLive;
     case "asleep":
     case "refused":
       return before; // Nobody looks, or it is about to be something else.
-    default:
+    case "connecting":
+    case "lost":
+    case "offline":
       return state;
+    default:
+      return unreachable(state);
   }
 }

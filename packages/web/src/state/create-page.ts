@@ -4,27 +4,29 @@ import {
   type Attachment,
   type ChatChange,
   type ChatChoices,
-  type FetchLike,
 } from "@deltawire/tasks/chats";
 import { EventLine } from "../gateway/event-line.ts";
 import { createSession } from "../gateway/session.ts";
 import type { World } from "../gateway/world.ts";
 import { languageOf } from "../words/words.ts";
 import { createApprovals } from "./approvals.ts";
+import { askOnce } from "./asking.ts";
 import { cell } from "./cell.ts";
 import { createChatList } from "./chat-list.ts";
 import { createCommands } from "./commands.ts";
 import { keepConnected } from "./connection.ts";
 import { createDrafts } from "./drafts.ts";
 import { FollowedTasks } from "./followed-tasks.ts";
+import { createNewChatSettings } from "./new-chat-settings.ts";
 import { OpenChats } from "./open-chats.ts";
 import type { Page } from "./page.ts";
 import { createPreferences } from "./preferences.ts";
 import { createTelling, textOf } from "./telling.ts";
 import { createToasts } from "./toasts.ts";
 import { stateWords } from "./words.ts";
+import { isText } from "../texts/is-text.ts";
 
-/** What no feed tells is asked for: approvals of tasks of no chat, and all of it while nobody looks. */
+/** What no feed tells is asked for: all of it while nobody looks. */
 const lookEveryMs = 20_000;
 
 /** Everything that the page knows and does, on the browser that is handed in. It begins at once. */
@@ -34,14 +36,17 @@ export function createPage(world: World): Page {
   const preferences = createPreferences(storage, languageOf(world.languages));
   const telling = createTelling(toasts, () => stateWords[preferences.get().language]);
   const session = createSession(world);
-  const fetch: FetchLike = async (url, request) => {
+  const fetch: World["fetch"] = async (url, request) => {
     const reply = await world.fetch(url, request);
     if (reply.status === 401) void session.check();
     return reply;
   };
   const client = createChatClient({ fetch, base });
   const line = new EventLine(world);
-  const drafts = createDrafts(world);
+  const drafts = createDrafts({
+    world,
+    onNotKept: () => telling.error(telling.words().draftNotKept),
+  });
   const choices = cell<ChatChoices | undefined>(undefined);
 
   const tasks = new FollowedTasks({
@@ -54,12 +59,13 @@ export function createPage(world: World): Page {
     world,
     telling,
     tasks,
-    onSent: ({ key }) => drafts.sent(key),
+    onSent: (chatId, draft) => drafts.sent(chatId, draft),
     goTo: (chatId) => router.go({ is: "chat", chatId }),
   });
   const list = createChatList({
     client,
     telling,
+    router,
     onChanged: (chatId, reply) => chats.apply(chatId, reply),
   });
   const approvals = createApprovals({
@@ -71,15 +77,10 @@ export function createPage(world: World): Page {
   });
 
   const take = (change: ChatChange) => {
-    if (mayHaveAsked(change)) void approvals.read();
+    // Where it is asked may be called otherwise now.
+    if (change.type === "chat.changed" && change.chat.waiting > 0) void approvals.read();
     list.take(change);
     chats.take(change);
-  };
-  /** How many answers wait is all that a list knows. */
-  const mayHaveAsked = (change: ChatChange): boolean => {
-    if (change.type === "chat.removed") return true;
-    const { chat_id, waiting } = change.chat;
-    return waiting !== (list.summary(chat_id)?.waiting ?? 0);
   };
   /** Where the feed began. */
   let began: number | undefined;
@@ -89,6 +90,7 @@ export function createPage(world: World): Page {
         ...handlers,
         event(event) {
           handlers.event(event);
+          if (event.type === "approvals.changed") void approvals.read();
           if (event.type !== "chats.opened") return;
           began ??= event.head;
           // Read before the feed began, the list may lack what came between the two.
@@ -134,7 +136,7 @@ export function createPage(world: World): Page {
     });
   };
   lookAgain();
-  const stopLeaving = world.onLeave(() => drafts.save());
+  const stopLeaving = world.onLeave(() => drafts.leave());
 
   return {
     client,
@@ -151,17 +153,20 @@ export function createPage(world: World): Page {
     reconnect: () => line.retry(),
     async newChat(settings) {
       const body = settings === undefined ? {} : { settings };
-      const reply = await telling.attempt(() => client.create(body));
+      const reply = await telling.attempt(() => askOnce((key) => client.create(body, key), world));
       if (reply !== undefined) router.go({ is: "chat", chatId: reply.chat.chat_id });
       return reply?.chat.chat_id;
     },
+    importFrom: (file) => askOnce((key) => client.importFrom(file, key), world),
+    newChatSettings: createNewChatSettings(storage),
     draft: (chatId) => drafts.draft(chatId),
     upload,
     taskTree: (taskId) => tasks.tree(taskId),
     progress: (taskId) => tasks.progress(taskId),
+    ask: (path, request) => fetch(base + path, request),
     attempt: (action) => telling.attempt(action),
     close() {
-      drafts.save();
+      drafts.leave();
       cancelLook();
       stopLeaving();
       followed.close();
@@ -175,15 +180,24 @@ export function createPage(world: World): Page {
   async function upload(file: File): Promise<Attachment | undefined> {
     try {
       const bytes = new Uint8Array(await file.arrayBuffer());
-      const mediaType = file.type === "" ? "application/octet-stream" : file.type;
+      const mediaType = file.type === "" ? unknownType : file.type;
       const blob = await client.putBlob(bytes, { mediaType, filename: file.name });
-      return { kind: kindOf(blob.media_type), filename: file.name, ...blob };
+      const media_type = surerType(blob.media_type, bytes);
+      return { ...blob, kind: kindOf(media_type), filename: file.name, media_type };
     } catch (failure) {
       const words = telling.words();
       telling.error(words.fileFailed(file.name, textOf(failure, words)));
       return undefined;
     }
   }
+}
+
+const unknownType = "application/octet-stream";
+const headBytes = 64 * 1024;
+
+/** Few systems know what a file of some programming language is; whoever reads it does. */
+function surerType(told: string, bytes: Uint8Array): string {
+  return told === unknownType && isText(bytes.subarray(0, headBytes)) ? "text/plain" : told;
 }
 
 /** Other pictures are files for a model. */

@@ -1,13 +1,17 @@
 import type { KeptStorage, World } from "../gateway/world.ts";
-import { cell, type WritableCell } from "./cell.ts";
-import type { Draft, DraftState } from "./page.ts";
+import { cell } from "./cell.ts";
+import { keepByChat } from "./kept-by-chat.ts";
+import type { Draft, DraftState, MessageEdit } from "./page.ts";
+import { restOfDraft } from "./rest-of-draft.ts";
 
 export interface Drafts {
   draft(chatId: string): Draft;
-  /** Clears the draft that was sent, unless something was typed since. */
-  sent(key: string): void;
+  /** Takes what was sent out of the draft: what came to it since stays. */
+  sent(chatId: string, sent: DraftState): void;
   /** Writes what is not written yet. */
   save(): void;
+  /** Writes all that was changed here: another tab may have put its own in its place. */
+  leave(): void;
 }
 
 const prefix = "deltawire.draft.";
@@ -15,51 +19,91 @@ const prefix = "deltawire.draft.";
 const mostDrafts = 50;
 const saveAfterMs = 300;
 
+export interface DraftsOptions {
+  readonly world: Pick<World, "storage" | "schedule" | "now" | "newId">;
+  /** The browser does not keep a draft any more, which lasts until the page is closed. */
+  readonly onNotKept: () => void;
+}
+
 /** What is not sent yet, by chat, kept in the browser. */
-export function createDrafts(world: Pick<World, "storage" | "schedule" | "now" | "newId">): Drafts {
+export function createDrafts({ world, onNotKept }: DraftsOptions): Drafts {
   const { storage, schedule, now, newId } = world;
-  const drafts = new Map<string, Draft & { state: WritableCell<DraftState> }>();
   const unsaved = new Set<string>();
+  const changedHere = new Set<string>();
+  /** The keys of what was read or written here: only that is removed, and nothing of another tab. */
+  const ours = new Map<string, string>();
+  const notKept = new Set<string>();
   let cancelSave: (() => void) | undefined;
 
   const save = () => {
     cancelSave?.();
     cancelSave = undefined;
     for (const chatId of unsaved) {
-      const draft = drafts.get(chatId)?.state.get();
-      if (draft === undefined || isEmpty(draft)) storage.removeItem(prefix + chatId);
-      else keep(storage, prefix + chatId, JSON.stringify({ ...draft, saved_at: now() }));
+      if (isSaved(chatId)) notKept.delete(chatId);
+      else if (!notKept.has(chatId)) {
+        notKept.add(chatId);
+        onNotKept();
+      }
     }
     unsaved.clear();
   };
+  const isSaved = (chatId: string): boolean => {
+    const draft = drafts.of(chatId).get();
+    const name = prefix + chatId;
+    if (isEmpty(draft)) {
+      changedHere.delete(chatId);
+      if (readKept(storage, name)?.key === ours.get(chatId)) storage.removeItem(name);
+      return true;
+    }
+    const isDone = keep(storage, name, JSON.stringify({ ...draft, saved_at: now() }));
+    if (isDone) ours.set(chatId, draft.key);
+    return isDone;
+  };
 
-  const made = (chatId: string) => {
-    const state = cell<DraftState>(readKept(storage, prefix + chatId) ?? empty(newId()));
+  const drafts = keepByChat((chatId) => {
+    const kept = readKept(storage, prefix + chatId);
+    if (kept !== undefined) ours.set(chatId, kept.key);
+    const state = cell<DraftState>(kept ?? empty(newId()));
+    const isSending = cell(false);
     const set = (next: DraftState) => {
       state.set(next);
       unsaved.add(chatId);
+      changedHere.add(chatId);
       cancelSave ??= schedule(saveAfterMs, save);
     };
     return {
-      state,
+      isIdle: () =>
+        !state.isHeard() && !isSending.get() && !unsaved.has(chatId) && isEmpty(state.get()),
       get: state.get,
       subscribe: state.subscribe,
       // Another text is another message: under the old key the gateway would refuse it.
-      change: (patch: Partial<Omit<DraftState, "key">>) =>
+      change: (patch: Partial<Omit<DraftState, "key" | "edits">>) =>
         set({ ...state.get(), ...patch, key: newId() }),
-      clear: () => set(empty(newId())),
+      clear: () => set({ ...empty(newId()), edits: state.get().edits }),
+      edit: (nodeId: string, edit: MessageEdit | undefined) =>
+        set({ ...state.get(), edits: withEdit(state.get().edits, nodeId, edit) }),
+      isSending,
+      async whileSending<Result>(action: () => Promise<Result>): Promise<Result> {
+        isSending.set(true);
+        try {
+          return await action();
+        } finally {
+          isSending.set(false);
+        }
+      },
     };
-  };
+  });
 
   return {
     save,
-    draft(chatId) {
-      const known = drafts.get(chatId) ?? made(chatId);
-      drafts.set(chatId, known);
-      return known;
+    draft: (chatId) => drafts.of(chatId),
+    sent(chatId, sent) {
+      const draft = drafts.of(chatId);
+      draft.change(restOfDraft(draft.get(), sent));
+      save();
     },
-    sent(key) {
-      for (const draft of drafts.values()) if (draft.get().key === key) draft.clear();
+    leave() {
+      for (const chatId of changedHere) unsaved.add(chatId);
       save();
     },
   };
@@ -69,8 +113,25 @@ function empty(key: string): DraftState {
   return { text: "", attachments: [], contexts: [], key };
 }
 
-function isEmpty({ text, attachments, contexts, options }: DraftState): boolean {
-  return text === "" && attachments.length === 0 && contexts.length === 0 && options === undefined;
+function isEmpty({ text, attachments, contexts, options, edits }: DraftState): boolean {
+  return (
+    text === "" &&
+    attachments.length === 0 &&
+    contexts.length === 0 &&
+    options === undefined &&
+    edits === undefined
+  );
+}
+
+/** The one that was typed into last stands last. */
+function withEdit(
+  edits: DraftState["edits"],
+  nodeId: string,
+  edit: MessageEdit | undefined,
+): DraftState["edits"] {
+  const { [nodeId]: _, ...others } = edits ?? {};
+  if (edit !== undefined) return { ...others, [nodeId]: edit };
+  return Object.keys(others).length === 0 ? undefined : others;
 }
 
 function readKept(storage: KeptStorage, name: string): DraftState | undefined {
@@ -79,30 +140,35 @@ function readKept(storage: KeptStorage, name: string): DraftState | undefined {
     if (kept === null || typeof kept.text !== "string" || typeof kept.key !== "string")
       return undefined;
     const { text, key, attachments, contexts, options } = kept;
+    const edits = Object.entries(kept.edits ?? {}).filter(
+      ([, { text }]) => typeof text === "string",
+    );
     return {
       text,
       key,
       attachments: Array.isArray(attachments) ? attachments : [],
       contexts: Array.isArray(contexts) ? contexts : [],
       ...(options === undefined ? {} : { options }),
+      ...(edits.length === 0 ? {} : { edits: Object.fromEntries(edits) }),
     };
   } catch {
     return undefined;
   }
 }
 
-/** In place of the oldest where there are too many, or where the browser has no room. */
-function keep(storage: KeptStorage, name: string, text: string): void {
+/** In place of the oldest where there are too many, or where the browser has no room; of none if that is not enough. */
+function keep(storage: KeptStorage, name: string, text: string): boolean {
   const names = namesOf(storage).filter((each) => each !== name);
-  const others = names.length < mostDrafts ? undefined : oldestFirst(storage, names);
-  if (others !== undefined)
-    for (const each of others.splice(0, names.length - mostDrafts + 1)) storage.removeItem(each);
-  if (isKept(storage, name, text)) return;
-  for (const each of others ?? oldestFirst(storage, names)) {
+  const tooMany = names.length - mostDrafts + 1;
+  if (tooMany <= 0 && isKept(storage, name, text)) return true;
+  const removed = new Map<string, string>();
+  for (const each of oldestFirst(storage, names)) {
+    removed.set(each, storage.getItem(each) ?? "");
     storage.removeItem(each);
-    if (isKept(storage, name, text)) return;
+    if (removed.size >= tooMany && isKept(storage, name, text)) return true;
   }
-  // Then it lasts until the page is closed.
+  for (const [each, kept] of removed) isKept(storage, each, kept);
+  return false;
 }
 
 function isKept(storage: KeptStorage, name: string, text: string): boolean {

@@ -7,10 +7,10 @@ import {
   type SentReply,
 } from "@deltawire/tasks/chats";
 import type { World } from "../gateway/world.ts";
-import { askUntilAnswered } from "./asking.ts";
+import { askOnce, askUntilAnswered } from "./asking.ts";
 import { editAt, lasting } from "./editing.ts";
 import type { KeptChat, Change } from "./kept-chat.ts";
-import type { DraftState, OpenChat } from "./page.ts";
+import type { DraftState, OpenChat, Word } from "./page.ts";
 import type { Telling } from "./telling.ts";
 
 export interface OpenChatOptions {
@@ -20,7 +20,7 @@ export interface OpenChatOptions {
   readonly world: Pick<World, "schedule" | "random" | "newId">;
   readonly telling: Telling;
   /** The gateway has the message of this draft. */
-  readonly onSent: (draft: DraftState) => void;
+  readonly onSent: (chatId: string, draft: DraftState) => void;
   readonly goTo: (chatId: string) => void;
   readonly release: () => void;
 }
@@ -45,11 +45,8 @@ export function createOpenChat(options: OpenChatOptions): OpenChat {
   const attempt = async (action: () => Promise<Change>): Promise<boolean> =>
     (await telling.attempt(async () => shown(await action()))) === true;
 
-  /** Asks a model: once, however often the reply is lost. */
-  const ask = (post: (key: { idempotencyKey: string }) => Promise<Change>): Promise<boolean> => {
-    const key = { idempotencyKey: world.newId() };
-    return attempt(() => askUntilAnswered(() => post(key), world));
-  };
+  const ask = (post: (key: { idempotencyKey: string }) => Promise<Change>): Promise<boolean> =>
+    attempt(() => askOnce(post, world));
 
   const edit = (edits: readonly PersonEdit[]): Promise<EditsReply> =>
     editAt(kept.ready?.chat.revision ?? 0, {
@@ -68,9 +65,9 @@ export function createOpenChat(options: OpenChatOptions): OpenChat {
       return true;
     });
 
-  const remove = (edit_: PersonEdit, text: () => string): Promise<boolean> =>
+  const remove = (removal: PersonEdit, text: () => string): Promise<boolean> =>
     inOrder(async () => {
-      const reply = await telling.attempt(() => edit([edit_]));
+      const reply = await telling.attempt(() => edit([removal]));
       if (reply === undefined) return false;
       await shown(reply);
       const { removal_ids = [] } = reply;
@@ -86,7 +83,7 @@ export function createOpenChat(options: OpenChatOptions): OpenChat {
     async send(draft, parent) {
       const reply = await telling.attempt(() => sendOnce(draft, parent));
       if (reply === undefined) return false;
-      onSent(draft);
+      onSent(chatId, draft);
       if (reply !== "sent before") await shown(reply);
       return true;
     },
@@ -112,12 +109,14 @@ export function createOpenChat(options: OpenChatOptions): OpenChat {
         () => telling.words().versionDeleted,
       ),
     async extract(nodeId) {
-      const reply = await telling.attempt(() => client.extract(chatId, { node_id: nodeId }));
+      const reply = await telling.attempt(() =>
+        askOnce((key) => client.extract(chatId, { node_id: nodeId }, key), world),
+      );
       if (reply !== undefined) goTo(reply.chat.chat_id);
       return reply?.chat.chat_id;
     },
-    tell: async (taskId, text, delivery) =>
-      (await telling.attempt(() => client.steer(taskId, text, delivery))) !== undefined,
+    tell: async (taskId, word) =>
+      (await telling.attempt(() => tellOnce(taskId, word))) !== undefined,
     cancelTask: async (taskId) =>
       (await telling.attempt(() => client.cancelTask(taskId))) !== undefined,
     release,
@@ -127,6 +126,20 @@ export function createOpenChat(options: OpenChatOptions): OpenChat {
   function revision(): { revision?: number } {
     const { ready } = kept;
     return ready === undefined ? {} : { revision: ready.chat.revision };
+  }
+
+  async function tellOnce(taskId: string, { text, delivery, key }: Word): Promise<true> {
+    // A message under the same key would be another request.
+    const idempotencyKey = `${key}.told`;
+    try {
+      const tell = () => client.steer(taskId, text, delivery, { idempotencyKey });
+      await askUntilAnswered(tell, world);
+    } catch (failure) {
+      // The same words, told now instead of later or the other way round: they have come.
+      if (!(failure instanceof ChatApiError && failure.code === "idempotency_conflict"))
+        throw failure;
+    }
+    return true;
   }
 
   async function sendOnce(

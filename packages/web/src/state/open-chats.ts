@@ -12,7 +12,7 @@ export interface OpenChatsOptions {
   readonly world: Pick<World, "schedule" | "random" | "newId">;
   readonly telling: Telling;
   readonly tasks: FollowedTasks;
-  readonly onSent: (draft: DraftState) => void;
+  readonly onSent: (chatId: string, draft: DraftState) => void;
   readonly goTo: (chatId: string) => void;
 }
 

@@ -1,4 +1,3 @@
-import { createContext, useContext } from "react";
 import type { TaskTree, Usage } from "@deltawire/tasks";
 import type {
   Attachment,
@@ -10,6 +9,7 @@ import type {
   ChatSummary,
   ContextSnippet,
   DecisionBody,
+  ImportReply,
   InputDelivery,
   ModelOptions,
   PendingApproval,
@@ -17,6 +17,7 @@ import type {
 } from "@deltawire/tasks/chats";
 import type { Cell } from "./cell.ts";
 import type { Commands } from "./commands.ts";
+import type { NewChatSettings } from "./new-chat-settings.ts";
 import type { Preferences, PreferencesCell } from "./preferences.ts";
 import type { Router } from "./route.ts";
 import type { Toasts } from "./toasts.ts";
@@ -40,6 +41,9 @@ export interface Page {
   openChat(chatId: string): OpenChat;
   /** Makes one with these settings and goes to it. Answers with its id. */
   newChat(settings?: ChatSettings): Promise<string | undefined>;
+  /** All chats of a file, or none of them. Throws a ChatApiError where the gateway refuses it. */
+  importFrom(file: unknown): Promise<ImportReply>;
+  readonly newChatSettings: NewChatSettings;
   /** The draft of a chat; "" is that of a chat that is not made yet. */
   draft(chatId: string): Draft;
   /** A file as a blob, to be put into a draft. */
@@ -50,6 +54,8 @@ export interface Page {
   progress(taskId: string): Cell<Readonly<Record<string, Progress>>>;
   /** Tries now to get a lost connection back, instead of when it is time. */
   reconnect(): void;
+  /** Asks the gateway for what the client does not know of. Rejects where it cannot be reached. */
+  ask(path: string, request?: RequestInit): Promise<Response>;
   /** Tells by a toast what an action could not do; answers with what it gave. */
   attempt<Result>(action: () => Promise<Result>): Promise<Result | undefined>;
   close(): void;
@@ -58,6 +64,8 @@ export interface Page {
 export interface Progress {
   readonly message: string;
   readonly fraction?: number | undefined;
+  /** It is being tried again, and the message says why; `failed`: how many tries have, where that is known. */
+  readonly again?: { readonly failed: number | undefined } | undefined;
 }
 
 export type SessionState =
@@ -67,17 +75,26 @@ export type SessionState =
   /** `withToken`: there is something to sign out of. */
   | { readonly is: "open"; readonly version: string; readonly withToken: boolean };
 
+export type SignInProblem =
+  | { readonly is: "wrong token" }
+  /** From this address; the next one is looked at after so many seconds. */
+  | { readonly is: "too many tries"; readonly seconds: number }
+  | { readonly is: "unreachable" }
+  /** In the server's words. */
+  | { readonly is: "other"; readonly message: string };
+
 export interface Session {
   readonly state: Cell<SessionState>;
-  /** Answers with what is wrong, in the server's words. */
-  signIn(token: string): Promise<string | undefined>;
+  /** Answers with what is wrong. */
+  signIn(token: string): Promise<SignInProblem | undefined>;
   signOut(): Promise<void>;
   check(): Promise<void>;
 }
 
 export type Connection =
   | { readonly is: "connecting" }
-  | { readonly is: "live" }
+  /** `again`: for the first seconds after it was lost. */
+  | { readonly is: "live"; readonly again?: true }
   /** `retryAt`: in ms since 1970, when it is tried again by itself. */
   | { readonly is: "lost"; readonly reason: string; readonly retryAt: number | undefined }
   /** The browser says so. */
@@ -87,7 +104,7 @@ export type Connection =
 
 export interface ChatList {
   readonly state: Cell<ListState>;
-  loadMore(): Promise<void>;
+  loadMore(): Promise<boolean>;
   readAnew(): Promise<void>;
   rename(chatId: string, title: string): Promise<boolean>;
   pin(chatId: string, value: boolean): Promise<boolean>;
@@ -134,10 +151,17 @@ export interface OpenChat {
   deleteVersion(nodeId: string, versionId: string): Promise<boolean>;
   /** Makes a chat of a part of this one and goes to it. */
   extract(nodeId: string): Promise<string | undefined>;
-  tell(taskId: string, text: string, delivery: InputDelivery): Promise<boolean>;
+  tell(taskId: string, word: Word): Promise<boolean>;
   cancelTask(taskId: string): Promise<boolean>;
   /** It is shown one time less. */
   release(): void;
+}
+
+/** What is told to an answer that runs; once, however often it is tried with the same key. */
+export interface Word {
+  readonly text: string;
+  readonly delivery: InputDelivery;
+  readonly key: string;
 }
 
 export interface EditHow {
@@ -161,22 +185,28 @@ export interface DraftState {
   readonly attachments: readonly Attachment[];
   readonly contexts: readonly ContextSnippet[];
   readonly options?: ModelOptions | undefined;
+  /** What was typed into editors of the chat, by node. */
+  readonly edits?: Readonly<Record<string, MessageEdit>> | undefined;
   /** For an answer that is asked for twice because a reply was lost. */
   readonly key: string;
 }
 
+export interface MessageEdit {
+  readonly text: string;
+  /** Undefined: those that the message has. */
+  readonly attachments?: readonly Attachment[] | undefined;
+}
+
 /** Kept in the browser: a reload loses no word. */
 export interface Draft extends Cell<DraftState> {
-  change(patch: Partial<Omit<DraftState, "key">>): void;
+  change(patch: Partial<Omit<DraftState, "key" | "edits">>): void;
+  /** All but what was typed into editors. */
   clear(): void;
+  /** Undefined: the editor of this node is closed. */
+  edit(nodeId: string, edit: MessageEdit | undefined): void;
+  /** It is on its way: nobody writes in it meanwhile, wherever it is shown. */
+  readonly isSending: Cell<boolean>;
+  whileSending<Result>(action: () => Promise<Result>): Promise<Result>;
 }
 
 export type { Preferences };
-
-export const PageContext = createContext<Page | undefined>(undefined);
-
-export function usePage(): Page {
-  const page = useContext(PageContext);
-  if (page === undefined) throw new Error("there is no page around this component");
-  return page;
-}

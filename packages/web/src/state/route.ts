@@ -11,6 +11,8 @@ export type Route =
 export interface Router {
   readonly route: Cell<Route>;
   go(route: Route): void;
+  /** The same place by another address: nobody goes back to the one before. */
+  replace(route: Route): void;
 }
 
 export function routeOf(hash: string): Route {
@@ -53,6 +55,10 @@ export function createRouter(window: Window): Router & { close(): void } {
       if (hash === window.location.hash) return route.set(next);
       window.location.hash = hash;
       listen();
+    },
+    replace(next) {
+      window.history.replaceState(window.history.state, "", hashOf(next));
+      route.set(next);
     },
     close: () => window.removeEventListener("hashchange", listen),
   };

@@ -28,8 +28,11 @@ export class TaskProgress {
         return this.#put(rootTaskId, event.task_id, event);
       case "task.warning":
         // The model is asked again after a while, and until then nothing else is heard of it.
-        if (event.retry_in_ms !== undefined) this.#put(rootTaskId, event.task_id, event);
-        return undefined;
+        if (event.retry_in_ms === undefined) return undefined;
+        return this.#put(rootTaskId, event.task_id, {
+          message: event.message,
+          again: { failed: event.attempt },
+        });
       case "task.tool_execution.done":
         return this.#drop(rootTaskId, event.call_id);
       case "task.output_item.added":
@@ -55,9 +58,9 @@ export class TaskProgress {
     this.#next.clear();
   }
 
-  #put(root: string, id: string, told: { message?: string; fraction?: number }): void {
-    const { message = "", fraction } = told;
-    this.#show(root, { ...this.#latest(root), [id]: { message, fraction } });
+  #put(root: string, id: string, told: Partial<Progress>): void {
+    const { message = "", fraction, again } = told;
+    this.#show(root, { ...this.#latest(root), [id]: { message, fraction, again } });
   }
 
   #drop(root: string, id: string): void {

@@ -28,9 +28,14 @@ export function createToasts(): Toasts {
       ids += 1;
       const shown = { ...toast, id: ids };
       all.update((toasts) =>
-        [...toasts.filter(({ text }) => text !== toast.text), shown].slice(-most),
+        [...toasts.filter((each) => !saysTheSame(each, toast)), shown].slice(-most),
       );
       return ids;
     },
   };
+}
+
+/** What can be undone is a thing of its own, however alike the words are. */
+function saysTheSame(one: Toast, other: Omit<Toast, "id">): boolean {
+  return one.text === other.text && one.action === undefined && other.action === undefined;
 }

@@ -10,7 +10,11 @@ export const stateWords = defineWords({
     nodeDeleted: "Deleted from the chat",
     versionDeleted: "Version deleted",
     tooLate: (whoAndWhat: string) => `Already decided: ${whoAndWhat}`,
+    decidedElsewhere: (tool: string, decision: string) =>
+      `Somebody else has decided about ${tool}: ${decision}`,
     fileFailed: (name: string, why: string) => `${name} was not uploaded: ${why}`,
+    draftNotKept:
+      "What you are writing is too much for the browser to keep: send it before you leave or reload the page.",
   },
   zh: {
     unreachable: "无法连接到网关，请稍后重试。",
@@ -21,7 +25,9 @@ export const stateWords = defineWords({
     nodeDeleted: "已从对话中删除",
     versionDeleted: "版本已删除",
     tooLate: (whoAndWhat: string) => `已有人处理：${whoAndWhat}`,
+    decidedElsewhere: (tool: string, decision: string) => `别处已对 ${tool} 作出决定：${decision}`,
     fileFailed: (name: string, why: string) => `${name} 未能上传：${why}`,
+    draftNotKept: "草稿太长，浏览器无法保存：请在离开或刷新页面前发送。",
   },
 });
 

@@ -1,6 +1,6 @@
 import { memo } from "react";
 import { chatWords } from "../chat/words.ts";
-import { useWords } from "../words/words.ts";
+import { useWords } from "../words/use-words.ts";
 import type { Placed } from "./layout.ts";
 import { cutLines, isRightToLeft } from "./lines.ts";
 import { useLiveWords } from "./live-words.ts";

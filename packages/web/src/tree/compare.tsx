@@ -4,7 +4,7 @@ import { versionEdits } from "../chat/switches.ts";
 import { Button, IconButton } from "../parts/button.tsx";
 import { Select, Switch } from "../parts/field.tsx";
 import type { OpenChat } from "../state/page.ts";
-import { useWords } from "../words/words.ts";
+import { useWords } from "../words/use-words.ts";
 import { chosenIn, letters, type Choice, type Choices } from "./choices.ts";
 import { VersionBody, VersionFacts } from "./version-body.tsx";
 import { isSameText, wordDiff, type DiffPart } from "./word-diff.ts";

@@ -1,6 +1,6 @@
 import type { TaskTree } from "@deltawire/tasks";
-import { usePicked } from "../state/cell.ts";
-import { usePage } from "../state/page.ts";
+import { usePicked } from "../hooks/use-cell.ts";
+import { usePage } from "../hooks/use-page.ts";
 import { firstWordsIn } from "./lines.ts";
 
 /** The first words of an answer that runs. They are drawn again while there are few, and not with every word after that. */

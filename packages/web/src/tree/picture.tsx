@@ -9,7 +9,7 @@ import {
   type MouseEvent,
   type Ref,
 } from "react";
-import { useWords } from "../words/words.ts";
+import { useWords } from "../words/use-words.ts";
 import { Card } from "./card.tsx";
 import type { Layout } from "./layout.ts";
 import {

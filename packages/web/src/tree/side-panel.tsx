@@ -2,7 +2,7 @@ import { chosenVersion, type AnswerNode, type UserNode } from "@deltawire/tasks/
 import { offeredVersions, switchOf, versionEdits } from "../chat/switches.ts";
 import { Button, IconButton } from "../parts/button.tsx";
 import type { OpenChat } from "../state/page.ts";
-import { useWords } from "../words/words.ts";
+import { useWords } from "../words/use-words.ts";
 import { VersionBody, VersionFacts } from "./version-body.tsx";
 import { treeWords } from "./words.ts";
 

@@ -1,15 +1,17 @@
 import { useMemo, useRef, useState } from "react";
 import { nodeOf, type Chat } from "@deltawire/tasks/chats";
+import { MissingChat } from "../chat/missing-chat.tsx";
+import { useCell } from "../hooks/use-cell.ts";
+import { useCommands } from "../hooks/use-commands.ts";
+import { useOpenChat } from "../hooks/use-open-chat.ts";
+import { usePage } from "../hooks/use-page.ts";
 import { Button, IconButton } from "../parts/button.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Empty, Spinner } from "../parts/signs.tsx";
-import { useCell } from "../state/cell.ts";
-import { useCommands } from "../state/commands.ts";
-import { usePage, type OpenChat } from "../state/page.ts";
+import type { OpenChat } from "../state/page.ts";
 import { hashOf } from "../state/route.ts";
-import { useOpenChat } from "../state/use-open-chat.ts";
 import { unreachable } from "../unreachable.ts";
-import { useWords } from "../words/words.ts";
+import { useWords } from "../words/use-words.ts";
 import {
   choicesIn,
   letters,
@@ -31,17 +33,6 @@ import "./tree.css";
 export function TreeView({ chatId }: { chatId: string }) {
   const words = useWords(treeWords);
   const open = useOpenChat(chatId);
-  if (open === undefined)
-    return (
-      <div className="tree-waiting">
-        <Spinner label={words.loading} />
-      </div>
-    );
-  return <AnyState open={open} />;
-}
-
-function AnyState({ open }: { open: OpenChat }) {
-  const words = useWords(treeWords);
   const state = useCell(open.state);
   switch (state.is) {
     case "loading":
@@ -51,7 +42,7 @@ function AnyState({ open }: { open: OpenChat }) {
         </div>
       );
     case "missing":
-      return <Empty title={words.missing} text={words.missingText} />;
+      return <MissingChat />;
     case "failed":
       return (
         <Empty title={words.failed} text={state.message}>

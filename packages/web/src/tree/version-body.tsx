@@ -6,7 +6,7 @@ import { chatWords } from "../chat/words.ts";
 import { Status } from "../parts/signs.tsx";
 import type { OpenChat } from "../state/page.ts";
 import { useFormat } from "../words/format.ts";
-import { useWords } from "../words/words.ts";
+import { useWords } from "../words/use-words.ts";
 import { treeWords } from "./words.ts";
 
 interface VersionProps {

@@ -1,43 +1,40 @@
-import { useState } from "react";
+import { useCell } from "../hooks/use-cell.ts";
+import { usePage } from "../hooks/use-page.ts";
 import { Button } from "../parts/button.tsx";
 import { Field, Select } from "../parts/field.tsx";
 import { Fold } from "../parts/signs.tsx";
-import { writeToClipboard } from "../parts/write-to-clipboard.ts";
-import { useCell } from "../state/cell.ts";
-import { usePage } from "../state/page.ts";
-import { useWords } from "../words/words.ts";
+import { useCopying } from "../parts/copying.ts";
+import { useWords } from "../words/use-words.ts";
 import type { CodexMigration, CodexStatus } from "./gateway-status.ts";
 import { upstreamWords, type UpstreamWords } from "./words.ts";
 
 interface ConnectCodexProps {
   codex: CodexStatus;
+  onModel: (model: string) => void;
 }
 
-export function ConnectCodex({ codex }: ConnectCodexProps) {
+export function ConnectCodex({ codex, onModel }: ConnectCodexProps) {
   const words = useWords(upstreamWords);
   const choices = useCell(usePage().choices);
-  const [chosen, setChosen] = useState<string>();
-  const model = chosen ?? codex.model;
+  const { model, block } = codex;
   const names = (choices?.models ?? [])
     .filter(({ type }) => type === "chat")
     .map(({ name }) => name);
   const offered = names.includes(model) ? names : [model, ...names];
-  // The first line is the model's, as TOML writes it.
-  const block = codex.block.replace(/^model = .*$/m, () => `model = ${JSON.stringify(model)}`);
   return (
     <section className="upstreams-card" aria-label={words.codex}>
       <header>
         <h2>{words.codex}</h2>
       </header>
       <Field label={words.model}>
-        <Select value={model} onChange={(event) => setChosen(event.currentTarget.value)}>
+        <Select value={model} onChange={(event) => onModel(event.currentTarget.value)}>
           {offered.map((name) => (
             <option key={name}>{name}</option>
           ))}
         </Select>
       </Field>
       <p>{words.codexRun}</p>
-      <ToCopy label={words.codexRun} text={`npm start -- codex -m ${model}`} words={words} />
+      <ToCopy label={words.codexRun} text={codex.command} words={words} />
       <p>{words.codexPaste}</p>
       <ToCopy label={words.codexPaste} text={block} words={words} />
       {codex.token_required && <p className="upstreams-quiet">{words.codexToken}</p>}
@@ -92,11 +89,7 @@ function Diff({ file, diff }: { file: string; diff: string }) {
 }
 
 function ToCopy({ label, text, words }: { label: string; text: string; words: UpstreamWords }) {
-  const [isCopied, setCopied] = useState(false);
-  const copy = async () => {
-    setCopied(await writeToClipboard(text));
-    setTimeout(() => setCopied(false), 2000);
-  };
+  const { state, copy } = useCopying(text);
   return (
     <div className="upstreams-copy">
       {/* What scrolls has to be reached by the keyboard. */}
@@ -106,12 +99,15 @@ function ToCopy({ label, text, words }: { label: string; text: string; words: Up
       </pre>
       <Button
         small
-        icon={isCopied ? "check" : "copy"}
-        aria-label={`${isCopied ? words.copied : words.copy}: ${label}`}
-        onClick={() => void copy()}
+        icon={state === "copied" ? "check" : "copy"}
+        aria-label={`${words[state]}: ${label}`}
+        onClick={copy}
       >
-        {isCopied ? words.copied : words.copy}
+        {words[state]}
       </Button>
+      <span className="for-readers" role="status">
+        {state === "copy" ? "" : words[state]}
+      </span>
     </div>
   );
 }

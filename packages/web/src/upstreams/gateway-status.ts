@@ -29,6 +29,8 @@ export interface CodexStatus {
   readonly model: string;
   readonly token_required: boolean;
   readonly block: string;
+  /** What runs Codex on this gateway without changing a file. */
+  readonly command: string;
   readonly migration: CodexMigration;
 }
 

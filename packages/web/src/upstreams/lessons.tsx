@@ -1,5 +1,5 @@
 import { Button } from "../parts/button.tsx";
-import { useWords } from "../words/words.ts";
+import { useWords } from "../words/use-words.ts";
 import type { Lesson } from "./gateway-status.ts";
 import { upstreamWords } from "./words.ts";
 

@@ -1,9 +1,11 @@
 import type { ModelChoice } from "@deltawire/tasks/chats";
+import { DemoHint } from "../chat/demo-hint.tsx";
+import { isOnlyDemo } from "../chat/suggestions.ts";
+import { usePage } from "../hooks/use-page.ts";
 import { Fold, Status, type StatusKind } from "../parts/signs.tsx";
 import { Button } from "../parts/button.tsx";
-import { usePage } from "../state/page.ts";
 import { useFormat } from "../words/format.ts";
-import { useWords } from "../words/words.ts";
+import { useWords } from "../words/use-words.ts";
 import { healthOf, type Health, type UpstreamStatus } from "./gateway-status.ts";
 import { upstreamWords, type UpstreamWords } from "./words.ts";
 
@@ -29,6 +31,9 @@ export function UpstreamCard({ upstream, choices }: UpstreamCardProps) {
         <code>{base_url}</code> · {speaks === "chat" ? words.speaksChat : words.speaksResponses} ·{" "}
         {words.profile(profile)}
       </p>
+      {name === "demo" && isOnlyDemo({ models: choices }) && (
+        <DemoHint className="upstreams-quiet" />
+      )}
       {health === "no key" && key_variable !== undefined && (
         <p className="upstreams-problem">{words.setKey(key_variable)}</p>
       )}

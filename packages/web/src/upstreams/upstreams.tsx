@@ -1,9 +1,9 @@
 import { useEffect, useState } from "react";
+import { useCell } from "../hooks/use-cell.ts";
+import { usePage } from "../hooks/use-page.ts";
 import { Button } from "../parts/button.tsx";
 import { Empty, Spinner } from "../parts/signs.tsx";
-import { useCell } from "../state/cell.ts";
-import { usePage } from "../state/page.ts";
-import { useWords } from "../words/words.ts";
+import { useWords } from "../words/use-words.ts";
 import { ConnectCodex } from "./connect-codex.tsx";
 import { Lessons } from "./lessons.tsx";
 import { createStatusReader, type StatusReader } from "./read-status.ts";
@@ -17,7 +17,7 @@ const againMs = 10_000;
 export function Upstreams() {
   const page = usePage();
   const words = useWords(upstreamWords);
-  const [reader] = useState(() => createStatusReader(window.fetch.bind(window)));
+  const [reader] = useState(() => createStatusReader(page));
   const state = useCell(reader.state);
   const choices = useCell(page.choices);
   useReadAgain(reader);
@@ -51,7 +51,10 @@ export function Upstreams() {
       {upstreams.map((upstream) => (
         <UpstreamCard key={upstream.name} upstream={upstream} choices={choices?.models ?? []} />
       ))}
-      <ConnectCodex codex={codex} />
+      <ConnectCodex
+        codex={codex}
+        onModel={(model) => void page.attempt(() => reader.chooseModel(model))}
+      />
       <Lessons
         lessons={lessons}
         onForget={(upstream) => void page.attempt(() => reader.forgetLessons(upstream))}
@@ -64,7 +67,7 @@ function useReadAgain(reader: StatusReader): void {
   useEffect(() => {
     void reader.read();
     const timer = setInterval(() => {
-      if (!document.hidden) void reader.read();
+      if (!document.hidden) void reader.look();
     }, againMs);
     return () => clearInterval(timer);
   }, [reader]);

@@ -38,7 +38,6 @@ export const upstreamWords = defineWords({
     said: (words: string) => `It said: ${words}`,
     forget: "Forget",
     forgetAll: "Forget all lessons",
-    forgotten: "Forgotten.",
     codex: "Connect Codex",
     codexRun: "Once, without changing a file:",
     codexPaste: "For good: put this into ~/.codex/config.toml",
@@ -46,6 +45,7 @@ export const upstreamWords = defineWords({
     model: "Model",
     copy: "Copy",
     copied: "Copied",
+    cannotCopy: "Cannot copy",
     migration: "What “migrate” would change",
     migrationUnknown: "This gateway does not look for a configuration of Codex.",
     migrationNotNeeded: (file: string) =>
@@ -55,7 +55,6 @@ export const upstreamWords = defineWords({
       "Codex refuses providers that speak Chat. This is what would be written; keys are not shown and not copied.",
     migrationRun: "To write it:",
     unset: (names: string) => `Before that, set ${names} where the gateway runs.`,
-    notes: "Notes",
   },
   zh: {
     title: "上游",
@@ -93,7 +92,6 @@ export const upstreamWords = defineWords({
     said: (words: string) => `它说：${words}`,
     forget: "忘记",
     forgetAll: "忘记所有经验",
-    forgotten: "已忘记。",
     codex: "连接 Codex",
     codexRun: "只用一次，不改动任何文件：",
     codexPaste: "长期使用：写入 ~/.codex/config.toml",
@@ -101,6 +99,7 @@ export const upstreamWords = defineWords({
     model: "模型",
     copy: "复制",
     copied: "已复制",
+    cannotCopy: "无法复制",
     migration: "“migrate” 会改动什么",
     migrationUnknown: "此网关不查找 Codex 的配置。",
     migrationNotNeeded: (file: string) => `无需改动：${file} 中没有使用 Chat 的服务商。`,
@@ -108,7 +107,6 @@ export const upstreamWords = defineWords({
     migrationIntro: "Codex 不接受使用 Chat 的服务商。将写入以下内容；密钥不会显示，也不会复制。",
     migrationRun: "执行写入：",
     unset: (names: string) => `先在运行网关的地方设置 ${names}。`,
-    notes: "说明",
   },
 });
 

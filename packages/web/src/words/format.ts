@@ -1,5 +1,6 @@
 import { useContext } from "react";
-import { LanguageContext, type Language } from "./words.ts";
+import { LanguageContext } from "./use-words.ts";
+import type { Language } from "./words.ts";
 
 /** Numbers, times and sums as the page writes them everywhere. */
 export interface Format {

@@ -1,5 +1,3 @@
-import { createContext, useContext } from "react";
-
 export type Language = "en" | "zh";
 
 export const languages: readonly { readonly language: Language; readonly name: string }[] = [
@@ -17,12 +15,6 @@ export function defineWords<Words extends Record<string, Phrase>>(sets: {
   zh: NoInfer<Words>;
 }): WordSet<Words> {
   return sets;
-}
-
-export const LanguageContext = createContext<Language>("en");
-
-export function useWords<Words>(set: WordSet<Words>): Words {
-  return set[useContext(LanguageContext)];
 }
 
 /** Of those that a browser lists, the first that the page speaks. */

@@ -3,6 +3,7 @@ import { emptyTree, reduce, type TaskTree } from "@deltawire/tasks";
 import type { AnswerVersion } from "@deltawire/tasks/chats";
 import { keptAnswer, liveAnswer } from "../../src/answer/answer-view.ts";
 import { callsIn, stepsIn, type TimelineView } from "../../src/answer/timeline-view.ts";
+import { composerWords } from "../../src/chat/composer-words.ts";
 import { startGatewayProcess, type GatewayProcess } from "../gateway-process.ts";
 import { demoRun, pause, treeAfter, type DemoAsk, type DemoRun } from "./demo-run.ts";
 import { call, message, result, runningTask, sampleVersion, treeOfTasks } from "./sample-answer.ts";
@@ -17,6 +18,7 @@ const asks = {
   weather: { text: "What is the weather in Paris?" },
   cities: { text: "What is the weather in Paris, Rome and Oslo?" },
   helper: { text: "ask forecaster about the weather in Paris" },
+  helperInChinese: { text: composerWords.zh.subAgentText },
   approved: { text: letter, decision: "approve" },
   denied: { text: letter, decision: "deny" },
   aborted: { text: letter, decision: "abort" },
@@ -64,8 +66,7 @@ test("what a task has come to is drawn as what the chat keeps of it", async () =
 });
 
 test("an event draws nothing anew but the step that it is about", async () => {
-  const { cities, helper } = await runs();
-  for (const { events, version } of [cities, helper]) {
+  for (const { events, version } of Object.values(await runs())) {
     let tree = emptyTree;
     let view = liveAnswer(tree, running(version));
     const deltas: number[] = [];
@@ -77,7 +78,6 @@ test("an event draws nothing anew but the step that it is about", async () => {
       if (event.type.endsWith(".delta")) deltas.push(changedSteps(view.timeline, next.timeline));
       view = next;
     }
-    expect(deltas.length).toBeGreaterThan(10);
     expect(Math.max(...deltas)).toBe(1);
   }
 });
@@ -110,6 +110,7 @@ test("a sub-agent stands within its call, and what it cited leads to its own cal
   expect(asked?.child?.usage?.total_tokens).toBe(
     tree.tasks[asked?.call.call_id ?? ""]?.usage.total_tokens,
   );
+  expect(asked?.startedAt).toBeDefined();
   const nested = asked?.child && callsIn(asked.child.timeline)[0];
   expect(nested?.call.name).toBe("get_weather");
   const [source] = timeline.sources.values();
@@ -117,6 +118,13 @@ test("a sub-agent stands within its call, and what it cited leads to its own cal
     path: [asked?.call.call_id, nested?.call.call_id],
     blocks: nested?.blocks,
   });
+});
+
+test("what the page suggests in Chinese is understood by the demo as what it suggests in English", async () => {
+  const [asked] = callsIn(keptAnswer((await runs()).helperInChinese.version).timeline);
+  expect(asked?.child?.agent).toBe("forecaster");
+  const calls = asked?.child === undefined ? [] : callsIn(asked.child.timeline);
+  expect(calls).toMatchObject([{ call: { name: "get_weather", arguments: '{"city":"Oslo"}' } }]);
 });
 
 test("what a person is asked stands at its call while it is asked", async () => {

@@ -1,13 +1,12 @@
 import { describe, expect, test } from "vitest";
-import type { OutputItem, TaskApproval } from "@deltawire/tasks";
-import { liveAnswer } from "../../src/answer/answer-view.ts";
+import type { OutputItem } from "@deltawire/tasks";
 import { Citation } from "../../src/answer/citation.tsx";
 import { setFold } from "../../src/answer/folds.ts";
+import { ProgressLine } from "../../src/answer/progress-line.tsx";
 import { SourcesContext } from "../../src/answer/scene.ts";
-import { Timeline } from "../../src/answer/timeline.tsx";
 import { AnswerUsage } from "../../src/chat/answer-usage.tsx";
 import { draw, drawAnswer, wordsIn } from "./draw.tsx";
-import { call, message, result, runningTask, sampleVersion, treeOfTasks } from "./sample-answer.ts";
+import { call, message, result, sampleVersion } from "./sample-answer.ts";
 
 describe("reasoning", () => {
   const item: OutputItem = {
@@ -137,73 +136,13 @@ describe("a sub-agent", () => {
   });
 });
 
-describe("what is not whole yet", () => {
-  test("nothing has come: there is a caret", () => {
-    expect(wordsIn(drawAnswer(sampleVersion({ status: "running" })))).toBe(
-      "The answer is on its way",
+test("that a model is asked again is said, with the number of the try where it is known", () => {
+  const line = (failed: number | undefined) =>
+    wordsIn(
+      draw(<ProgressLine progress={{ message: "overloaded", again: { failed } }} label="" />),
     );
-  });
-
-  const asking = call("call_n", {
-    name: "send_letter",
-    arguments: '{"to":"Bob"}',
-    status: "awaiting_approval",
-    outcome: null,
-  });
-  const approval: TaskApproval = {
-    approval_id: "apr_1",
-    kind: "call",
-    call_id: "call_n",
-    tool: "send_letter",
-    choices: ["approve", "deny"],
-    task_id: "call_h",
-    status: "pending",
-  };
-  const helping = (callId: string) =>
-    call(callId, {
-      name: "ask_for_help",
-      arguments: '{"name":"forecaster","prompt":"write to Bob"}',
-      status: "executing",
-      outcome: null,
-    });
-
-  test("an approval below a sub-agent opens it, and is told by its line and asked in its place", () => {
-    const tree = treeOfTasks(
-      [
-        runningTask("task_1", { output: [helping("call_h")] }),
-        runningTask("call_h", { output: [asking] }, "task_1"),
-      ],
-      [approval],
-    );
-    const { timeline } = liveAnswer(tree, sampleVersion({ status: "running" }));
-    const words = wordsIn(draw(<Timeline timeline={timeline} depth={0} />));
-    expect(words).toMatch(
-      /^Sub-agent forecaster waits for you: send_letter 1 step Waiting for approval/,
-    );
-    expect(words).toContain("send_letter Bob Waiting for approval May send_letter run?");
-  });
-
-  test("a sub-agent that works says what it does, at any depth, and can be stopped", () => {
-    const execution = {
-      call_id: "call_w",
-      execution_id: "exec_1",
-      attempt: 1,
-      args_hash: "",
-      effect: "pure",
-      idempotency_key: "",
-    } as const;
-    const working = call("call_w", { status: "executing", outcome: null });
-    const tree = treeOfTasks([
-      runningTask("task_1", { output: [helping("call_x")] }),
-      runningTask("call_x", { output: [working], executions: [execution] }, "task_1"),
-    ]);
-    const { timeline } = liveAnswer(tree, sampleVersion({ status: "running" }));
-    const markup = draw(<Timeline timeline={timeline} depth={0} />);
-    expect(wordsIn(markup)).toMatch(
-      /^Sub-agent forecaster get_weather Paris 1 step Running \d+\.\d s$/,
-    );
-    expect(markup).toContain('aria-label="Stop forecaster"');
-  });
+  expect(line(undefined)).toBe("Trying again: overloaded");
+  expect(line(1)).toBe("Trying again (try 2): overloaded");
 });
 
 describe("how an answer ended", () => {
@@ -219,6 +158,12 @@ describe("how an answer ended", () => {
     expect(words).toBe(
       "The model could not answer no credit See under Upstreams whether its key is right and has credit. Code: insufficient_quota",
     );
+  });
+
+  test("is no longer said of a part that a later version goes on from", () => {
+    const error = { phase: "model", code: "truncated", message: "cut" } as const;
+    expect(wordsIn(drawAnswer(sampleVersion({ status: "error", error }), "en", true))).toBe("");
+    expect(wordsIn(drawAnswer(sampleVersion({ status: "aborted" }), "en", true))).toBe("");
   });
 
   test("what was left out or mended is folded into notes", () => {

@@ -3,8 +3,10 @@ import { renderToStaticMarkup } from "react-dom/server";
 import type { AnswerVersion } from "@deltawire/tasks/chats";
 import { Answer } from "../../src/answer/answer.tsx";
 import { SceneContext } from "../../src/answer/scene.ts";
-import { PageContext, type Page } from "../../src/state/page.ts";
-import { LanguageContext, type Language } from "../../src/words/words.ts";
+import { PageContext } from "../../src/hooks/use-page.ts";
+import type { Page } from "../../src/state/page.ts";
+import { LanguageContext } from "../../src/words/use-words.ts";
+import type { Language } from "../../src/words/words.ts";
 import { openTab } from "../node-world.ts";
 import { sampleNode } from "./sample-answer.ts";
 
@@ -13,10 +15,16 @@ export function draw(node: ReactNode, language: Language = "en"): string {
   return drawOn(openTab(nobody), node, language);
 }
 
-export function drawAnswer(version: AnswerVersion, language: Language = "en"): string {
+export function drawAnswer(
+  version: AnswerVersion,
+  language: Language = "en",
+  isContinued = false,
+): string {
   const page = openTab(nobody);
   const chat = page.openChat("chat_1");
-  const answer = <Answer chat={chat} node={sampleNode(version)} version={version} />;
+  const answer = (
+    <Answer chat={chat} node={sampleNode(version)} version={version} isContinued={isContinued} />
+  );
   return drawOn(page, answer, language);
 }
 
@@ -28,6 +36,7 @@ function drawOn(page: Page, node: ReactNode, language: Language): string {
     rootTaskId: "task_1",
     nodeId: "node_1",
     versionId: "version_1",
+    isContinued: false,
   };
   return renderToStaticMarkup(
     <PageContext value={page}>

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { addressOf } from "../../src/answer/address.ts";
+import { addressOf } from "../../src/texts/address.ts";
 import { argumentsLine, oneLine } from "../../src/answer/arguments-line.ts";
 import { endingOf } from "../../src/answer/ending-of.ts";
-import { resultText } from "../../src/answer/result-text.ts";
+import { resultText } from "../../src/blocks/result-text.ts";
 
 describe("the line of a call's arguments", () => {
   test("is the value alone where there is one, else names and values", () => {
@@ -29,9 +29,13 @@ describe("the line of a call's arguments", () => {
 });
 
 describe("an address", () => {
-  test.each(["/api/blobs/abc", "data:image/png;base64,AA==", "blob:http://127.0.0.1/1"])(
-    "of the page's own is shown: %s",
-    (url) => expect(addressOf(url).is).toBe("here"),
+  test.each([
+    "/api/blobs/abc",
+    "data:image/png;base64,AA==",
+    "data:image/jpeg,x",
+    "DATA:image/WebP;base64,AA==",
+  ])("of a blob, or that is a picture itself, is shown: %s", (url) =>
+    expect(addressOf(url).is).toBe("here"),
   );
 
   test("elsewhere is only linked, with its host", () => {
@@ -46,6 +50,16 @@ describe("an address", () => {
     "javascript:alert(1)",
     "//example.com/a.png",
     "/\\example.com/a.png",
+    "/api/chats",
+    "/api/blobs/",
+    "/api/blobs/../chats",
+    "/api/blobs/abc?x",
+    "/api/blobs/abc/def",
+    "data:text/html,<script>alert(1)</script>",
+    "data:image/svg+xml,<svg/>",
+    "data:image/pngx,x",
+    "data:application/pdf;base64,AA==",
+    "blob:http://127.0.0.1/1",
     "file:///etc/passwd",
     "",
     "nonsense",

@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { checkArguments, expectedArguments } from "../../src/approvals/check-arguments.ts";
+import { problemInWords } from "../../src/approvals/problem-in-words.ts";
+import { approvalWords } from "../../src/approvals/words.ts";
 
 const schema = {
   type: "object",
@@ -23,12 +25,12 @@ describe("edited arguments", () => {
     ['{"to": ', { is: "no JSON" }],
     ["[1]", { is: "no object" }],
     ['"Ann"', { is: "no object" }],
-    ["{}", { is: "wrong", path: "", why: "to is missing" }],
-    ['{"to": 1}', { is: "wrong", path: "to", why: "expected string" }],
-    ['{"to": "Ann", "copies": 1.5}', { is: "wrong", path: "copies", why: "expected integer" }],
-    ['{"to": "Ann", "tone": "rude"}', { is: "wrong", path: "tone" }],
-    ['{"to": "Ann", "cc": "Bob"}', { is: "wrong", path: "", why: "cc is not known" }],
-    ['{"to": "Ann", "places": [{"city": 1}]}', { is: "wrong", path: "places[0].city" }],
+    ["{}", { is: "missing", path: "", name: "to" }],
+    ['{"to": 1}', { is: "type", path: "to", expected: ["string"] }],
+    ['{"to": "Ann", "copies": 1.5}', { is: "type", path: "copies", expected: ["integer"] }],
+    ['{"to": "Ann", "tone": "rude"}', { is: "choice", path: "tone" }],
+    ['{"to": "Ann", "cc": "Bob"}', { is: "unknown", path: "", name: "cc" }],
+    ['{"to": "Ann", "places": [{"city": 1}]}', { is: "type", path: "places[0].city" }],
   ])("%s are told what is wrong with them", (text, problem) => {
     expect(checkArguments(text, schema)).toMatchObject({ ok: false, problem });
   });
@@ -40,6 +42,22 @@ describe("edited arguments", () => {
   test("named like what every object has are not taken for known ones", () => {
     expect(checkArguments('{"to": "Ann", "constructor": 1}', schema).ok).toBe(false);
   });
+});
+
+test.each([
+  ["{}", "to is missing", "缺少 to"],
+  ['{"to": 1}', "to: expected string", "to：类型应为 string"],
+  [
+    '{"to": "Ann", "tone": "rude"}',
+    'tone: expected one of "plain", "warm"',
+    'tone：只能是 "plain"、"warm" 之一',
+  ],
+  ['{"to": "Ann", "cc": "Bob"}', "cc is not known", "没有名为 cc 的参数"],
+])("what is wrong with %s is said in both languages", (text, en, zh) => {
+  const checked = checkArguments(text, schema);
+  if (checked.ok) throw new Error("nothing is wrong");
+  expect(problemInWords(checked.problem, approvalWords.en)).toBe(en);
+  expect(problemInWords(checked.problem, approvalWords.zh)).toBe(zh);
 });
 
 test("what a tool expects is listed with its types, words and whether it is needed", () => {

@@ -1,6 +1,6 @@
 import type { AnswerVersion } from "@deltawire/tasks/chats";
 import { expect, test } from "vitest";
-import { canContinue, costOf, saysOf, wordsToCopy } from "../../src/chat/answer-facts.ts";
+import { canContinue, costOf, saysOf, whoMade, wordsToCopy } from "../../src/chat/answer-facts.ts";
 import { usedInRows, usedInShort } from "../../src/chat/usage-words.ts";
 import { chatWords } from "../../src/chat/words.ts";
 import { formatFor } from "../../src/words/format.ts";
@@ -79,4 +79,16 @@ test("only what has words of a model that chats can be gone on with", () => {
   expect(canContinue(version({ output: saying(" ") }))).toBe(false);
   expect(canContinue(version({ output: saying("x"), status: "running" }))).toBe(false);
   expect(canContinue(version({ output: saying("x"), model_type: "image-gen" }))).toBe(false);
+});
+
+test("an answer whose parts were made by several names each of them once", () => {
+  expect(whoMade([version({ model: "a/one" }), version({ model: "b/two" })])).toEqual({
+    names: ["a/one", "b/two"],
+    models: [],
+  });
+  const byAgent = (model: string) => version({ agent: "helper", model });
+  expect(whoMade([byAgent("a/one"), byAgent("b/two"), byAgent("a/one")])).toEqual({
+    names: ["helper"],
+    models: ["a/one", "b/two"],
+  });
 });

@@ -26,6 +26,13 @@ test("whoever sends by Ctrl+Enter or Command+Enter makes new lines by Enter", ()
   expect(meaningOf({ ...enter, metaKey: true }, situation)).toBe("send");
 });
 
+test("Escape leaves the box, and with another key it is somebody else's", () => {
+  const escape = { ...enter, key: "Escape", keyCode: 27 };
+  expect(meaningOf(escape, idle)).toBe("leave");
+  expect(meaningOf(escape, running)).toBe("leave");
+  expect(meaningOf({ ...escape, shiftKey: true }, idle)).toBe("type");
+});
+
 test("no key that an input method has taken ever means anything, by either sign of it", () => {
   const taken = fc.constantFrom({ isComposing: true }, { keyCode: 229 });
   const anyPress = fc.record({

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { suggestionsFor } from "../../src/chat/suggestions.ts";
+import { isOnlyDemo, suggestionsFor } from "../../src/chat/suggestions.ts";
 import { choices, model } from "./choices-for-tests.ts";
 
 const names = (more: Parameters<typeof choices>[0]) =>
@@ -29,4 +29,10 @@ test("where the configured model makes pictures, what needs words goes to one th
 test("nothing is offered that nobody could answer", () => {
   const { model: _none, ...defaults } = choices().defaults;
   expect(names({ agents: [], models: [], defaults })).toEqual([]);
+});
+
+test("a gateway is a demo as long as nobody else answers", () => {
+  expect(isOnlyDemo(choices())).toBe(true);
+  expect(isOnlyDemo(choices({ models: [model("demo/clean"), model("zai/glm")] }))).toBe(false);
+  expect(isOnlyDemo(choices({ models: [] }))).toBe(false);
 });

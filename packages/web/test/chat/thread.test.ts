@@ -1,8 +1,10 @@
-import { currentPath } from "@deltawire/tasks/chats";
+import { currentPath, type Chat } from "@deltawire/tasks/chats";
 import { expect, test } from "vitest";
 import { meantNode, neighbour } from "../../src/chat/meant-node.ts";
 import { heardAtEnd, toBeSaid } from "../../src/chat/spoken.ts";
-import { branchesUnder, shownPath } from "../../src/chat/thread.ts";
+import { createThread, shownPath } from "../../src/chat/thread.ts";
+import { cell } from "../../src/state/cell.ts";
+import type { OpenChat, OpenChatState } from "../../src/state/page.ts";
 import { answered, chatAfter } from "./stage.ts";
 
 const edits = [
@@ -21,30 +23,79 @@ test("a message goes under the last node that is shown", () => {
 });
 
 test("whoever branches sees the path up to there, and writes under it", () => {
-  const branching = { under: "node_2", branches: branchesUnder(chat, "node_2") };
-  const { path, parent, isBranching } = shownPath(chat, branching);
+  const { path, parent, isBranching } = shownPath(chat, { under: "node_2" });
   expect(idsOf(path)).toEqual(["node_1", "node_2"]);
   expect([parent, isBranching]).toEqual(["node_2", true]);
 });
 
 test("a new beginning shows nothing of the old one", () => {
-  expect(shownPath(chat, { under: null, branches: 1 })).toEqual({
+  expect(shownPath(chat, { under: null })).toEqual({
     path: [],
     parent: null,
     isBranching: true,
   });
 });
 
-test("once the branch has begun its path is shown", () => {
-  const branched = chatAfter(...edits, {
-    type: "add_message",
-    parent: "node_2",
-    message: { text: "instead" },
-  });
-  const { path, isBranching } = shownPath(branched, { under: "node_2", branches: 1 });
-  expect(idsOf(path)).toEqual(["node_1", "node_2", "node_5"]);
-  expect(isBranching).toBe(false);
+const branched = chatAfter(...edits, {
+  type: "add_message",
+  parent: "node_2",
+  message: { text: "instead" },
 });
+
+test("a branch that somebody else begins there does not change where the message goes", () => {
+  const { path, parent, isBranching } = shownPath(branched, { under: "node_2" });
+  expect(idsOf(path)).toEqual(["node_1", "node_2"]);
+  expect([parent, isBranching]).toEqual(["node_2", true]);
+});
+
+test("branching ends with the message that was sent, and not with one that was not", async () => {
+  const { thread, gateway } = opened();
+  thread.branching.set({ under: "node_2" });
+  gateway.takes = false;
+  await thread.chat.send(draft, "node_2");
+  expect(thread.branching.get()).toEqual({ under: "node_2" });
+  gateway.takes = true;
+  await thread.chat.send(draft, "node_2");
+  expect(thread.branching.get()).toBeUndefined();
+});
+
+test("whoever goes to another branch no longer branches, also when coming back", () => {
+  const { thread, show } = opened(branched);
+  const leave = thread.watch();
+  thread.branching.set({ under: "node_5" });
+  show({ ...branched, title: "named" });
+  expect(thread.branching.get()).toEqual({ under: "node_5" });
+  show(chat);
+  expect(thread.branching.get()).toBeUndefined();
+  leave();
+});
+
+test("whoever goes to a message below the branching place no longer branches", async () => {
+  const { thread } = opened();
+  thread.branching.set({ under: "node_2" });
+  await thread.show("node_1");
+  expect(thread.branching.get()).toEqual({ under: "node_2" });
+  await thread.show("node_4");
+  expect(thread.branching.get()).toBeUndefined();
+});
+
+const draft = { text: "Hello", attachments: [], contexts: [], key: "key" };
+
+/** A thread on a chat that takes messages, or does not. */
+function opened(first: Chat = chat) {
+  const ready = (now: Chat): OpenChatState => ({
+    is: "ready",
+    chat: now,
+    stamp: 0,
+    usage: { input_tokens: 0, output_tokens: 0, total_tokens: 0 },
+    deletedAt: undefined,
+  });
+  const state = cell(ready(first));
+  const gateway = { takes: true };
+  const open = { chatId: "chat_1", state, send: async () => gateway.takes };
+  const thread = createThread(open as unknown as OpenChat);
+  return { thread, gateway, show: (now: Chat) => state.set(ready(now)) };
+}
 
 test("a command is for the message that has the focus, else for the last that it fits", () => {
   const path = currentPath(chat);

@@ -45,9 +45,9 @@ test("of a PDF that a model does not take it gets the text", () => {
   expect(fateOf(pdf, model("m", { files: true }))).toBe("taken");
 });
 
-test("of a file whose type says nothing its bytes decide: nothing is said against it", () => {
-  const file = { ...text, media_type: "application/octet-stream" };
-  expect(fateOf(file, model("m"))).toBe("unknown");
+test("of a file whose type is not known its bytes decide, unless they were looked at and are no text", () => {
+  expect(fateOf({ ...text, media_type: "application/x-script" }, model("m"))).toBe("unknown");
+  expect(fateOf({ ...text, media_type: "application/octet-stream" }, model("m"))).toBe("left out");
   expect(fateOf({ ...text, media_type: "application/zip" }, model("m"))).toBe("left out");
 });
 
@@ -65,6 +65,15 @@ test("everything that will be left out is named in one notice, what goes as usua
   expect(noticesFor({ ...message, attachments, model: model("m") })).toEqual([
     { is: "left out", names: ["a.png", "b.mp3"] },
     { is: "as text", names: ["c.pdf"] },
+  ]);
+});
+
+test("of a text that is longer than a model gets it is said that it may be cut", () => {
+  const long = { ...text, size: 300_000 };
+  const attachments = [long, { ...text, size: 100_000 }, { ...pdf, size: 300_000 }];
+  expect(noticesFor({ ...message, attachments, model: model("m") })).toEqual([
+    { is: "as text", names: ["c.pdf"] },
+    { is: "cut", names: ["d.md"] },
   ]);
 });
 

@@ -1,6 +1,13 @@
 import { expect, test } from "vitest";
-import { answererIn, choicesFound, choicesToPick, patchFor } from "../../src/chat/who-answers.ts";
+import {
+  answererIn,
+  choicesFound,
+  choicesToPick,
+  patchFor,
+  whoAnswersNow,
+} from "../../src/chat/who-answers.ts";
 import { choices, model } from "./choices-for-tests.ts";
+import { answered, chatAfter } from "./stage.ts";
 
 test("a chat that says nothing is answered by what the gateway has configured", () => {
   expect(answererIn({}, choices())).toMatchObject({ is: "model", name: "demo/clean" });
@@ -52,4 +59,18 @@ test("a search finds by all of its words, in names and descriptions, in any case
 test("whoever is chosen takes out the other kind", () => {
   expect(patchFor({ agent: "demo-agent" })).toEqual({ agent: "demo-agent", model: null });
   expect(patchFor({})).toEqual({ agent: null, model: null });
+});
+
+test("words go to whoever writes the answer that runs, whoever is chosen for the next one", () => {
+  const chat = chatAfter(
+    { type: "add_message", parent: null, message: { text: "Hello" } },
+    {
+      type: "add_answer",
+      parent: "node_1",
+      answer: { ...answered, status: "running", task_id: "task_1", model: "a/old" },
+    },
+    { type: "settings", patch: { model: "b/new" } },
+  );
+  expect(whoAnswersNow(chat, "task_1")).toBe("a/old");
+  expect(whoAnswersNow(chat, "task_2")).toBeUndefined();
 });

@@ -1,12 +1,13 @@
 import { expect, test } from "vitest";
 import type { Attachment } from "@deltawire/tasks/chats";
-import { obstacleTo, restAfter } from "../../src/chat/may-send.ts";
+import { obstacleTo } from "../../src/chat/may-send.ts";
 import { meaningOfPaste, withoutPasted } from "../../src/chat/pasted-text.ts";
 import { effortIn, withEffort } from "../../src/chat/reasoning-effort.ts";
-import { createNewChatSettings } from "../../src/chat/new-chat-settings.ts";
-import { createUploads } from "../../src/chat/uploads.ts";
+import { createNewChatSettings } from "../../src/state/new-chat-settings.ts";
+import { createUploads, uploadsOf } from "../../src/chat/uploads.ts";
 import { cell } from "../../src/state/cell.ts";
-import type { DraftState } from "../../src/state/page.ts";
+import type { DraftState, Page } from "../../src/state/page.ts";
+import { restAfter } from "../../src/state/rest-of-draft.ts";
 
 const empty: DraftState = { text: "", attachments: [], contexts: [], key: "key" };
 const file: Attachment = { kind: "file", url: "/api/blobs/1", filename: "a.txt" };
@@ -68,7 +69,7 @@ test("a file that is uploaded becomes an attachment of the draft, one that fails
   let isDown = true;
   const uploads = createUploads(
     async (sent) => (isDown ? undefined : { ...file, filename: sent.name }),
-    draft,
+    () => draft,
   );
   uploads.add([new File(["x"], "a.txt")]);
   expect(uploads.get()).toMatchObject([{ state: "sending" }]);
@@ -85,18 +86,62 @@ test("a file that is uploaded becomes an attachment of the draft, one that fails
 
 test("a file that was removed while it was sent is not attached", async () => {
   const draft = draftForTests();
-  const uploads = createUploads(async () => file, draft);
+  const uploads = createUploads(
+    async () => file,
+    () => draft,
+  );
   uploads.add([new File(["x"], "a.txt")]);
   uploads.dismiss(uploads.get()[0]?.id ?? 0);
   await settled();
   expect(draft.get().attachments).toEqual([]);
 });
 
+test("files are attached in the order in which they were chosen, whichever is sent first", async () => {
+  const draft = draftForTests();
+  const arrivals = new Map<string, () => void>();
+  const uploads = createUploads(
+    (sent) =>
+      new Promise((resolve) => {
+        arrivals.set(sent.name, () => resolve({ ...file, filename: sent.name }));
+      }),
+    () => draft,
+  );
+  draft.change({ attachments: [{ ...file, filename: "before" }] });
+  uploads.add(["large", "middle", "small"].map((name) => new File(["x"], name)));
+  for (const name of ["small", "large", "middle"]) {
+    arrivals.get(name)?.();
+    await settled();
+  }
+  const names = draft.get().attachments.map(({ filename }) => filename);
+  expect(names).toEqual(["before", "large", "middle", "small"]);
+});
+
 test("an upload that throws is one that failed", async () => {
-  const uploads = createUploads(() => Promise.reject(new Error("no network")), draftForTests());
+  const uploads = createUploads(() => Promise.reject(new Error("no network")), draftForTests);
   uploads.add([new File(["x"], "a.txt")]);
   await settled();
   expect(uploads.get()).toMatchObject([{ state: "failed" }]);
+});
+
+test("a file of a chat that was left goes on being sent and lands in its draft; where nothing is sent nothing is held", async () => {
+  const drafts = new Map<string, ReturnType<typeof draftForTests>>();
+  const draft = (chatId: string) => {
+    const known = drafts.get(chatId) ?? draftForTests();
+    drafts.set(chatId, known);
+    return known;
+  };
+  let arrive = () => {};
+  const upload = () => new Promise<Attachment>((resolve) => (arrive = () => resolve(file)));
+  const page = { upload, draft } as unknown as Page;
+  const [sending, idle] = [uploadsOf(page, "sending"), uploadsOf(page, "idle")];
+  sending.add([new File(["x"], "a.txt")]);
+  for (let number = 0; number < 60; number += 1) uploadsOf(page, `chat_${number}`);
+  expect(uploadsOf(page, "sending")).toBe(sending);
+  expect(uploadsOf(page, "idle")).not.toBe(idle);
+  drafts.clear();
+  arrive();
+  await settled();
+  expect(draft("sending").get().attachments).toEqual([file]);
 });
 
 async function settled(): Promise<void> {
@@ -114,5 +159,4 @@ test("the choice for a chat that is not made yet survives a reload, and nonsense
   expect(createNewChatSettings(storage).get()).toEqual({ agent: "demo-agent" });
   for (const name of kept.keys()) kept.set(name, "[1");
   expect(createNewChatSettings(storage).get()).toEqual({});
-  expect(createNewChatSettings(undefined).get()).toEqual({});
 });

@@ -70,6 +70,37 @@ test("a task that is over is not asked for again, and is let go without another 
   expect(sources.query).toBeUndefined();
 });
 
+test("a task that is left while it runs leaves nothing behind of its sub-agents", () => {
+  const { sources, heard, followed } = sourcesWith("task_1");
+  const created = { type: "task.created", task: info("task_1"), sequence_number: 0 } as const;
+  sources.hear({ ...created, task_id: "call_1" });
+  followed[0]?.close();
+  // What was on its way when it was left.
+  sources.hear({ ...created, task_id: "call_2" });
+  const own: string[] = [];
+  for (const task_id of ["call_1", "call_2"])
+    sources.connectTask(
+      { task_id, after: -1 },
+      { event: () => own.push(task_id), closed: () => undefined, refused: () => undefined },
+    );
+  for (const task_id of ["call_1", "call_2"])
+    sources.hear({ type: "task.working", task_id, sequence_number: 1 });
+  expect(own).toEqual(["call_1", "call_2"]);
+  expect(heard["task_1"]?.map(({ type }) => type)).toEqual(["task.created"]);
+});
+
+test("of more tasks than a connection takes, those that wait have their turn on the next", () => {
+  const ids = Array.from({ length: 150 }, (_, index) => `task_${index}`);
+  const { sources } = sourcesWith(...ids);
+  const asked = () => sources.query?.split("&").map((each) => each.replace(/^task=|:-1$/g, ""));
+  expect(asked()).toEqual(ids.slice(50));
+  expect(sources.takeTurns()).toBe(true);
+  expect(asked()).toEqual([...ids.slice(100), ...ids.slice(0, 50)]);
+  expect(sources.takeTurns()).toBe(true);
+  expect(asked()).toEqual([...ids.slice(0, 50), ...ids.slice(50, 100)]);
+  expect(sourcesWith("task_1").sources.takeTurns()).toBe(false);
+});
+
 test("where a snapshot is due nothing else is asked for", () => {
   const { sources } = sourcesWith("task_1");
   sources.hear({ type: "task.working", task_id: "task_1", sequence_number: 3 });

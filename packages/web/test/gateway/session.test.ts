@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { createSession } from "../../src/gateway/session.ts";
 import { createPage } from "../../src/state/create-page.ts";
 import { startGatewayProcess, type GatewayProcess } from "../gateway-process.ts";
 import { nodeWorld, until } from "../node-world.ts";
@@ -34,7 +35,7 @@ function openTab() {
 test("a page that needs a token asks for nothing until it has one, and then has everything", async () => {
   const { page, asked } = openTab();
   await until(page.session.state, ({ is }) => is === "needs token");
-  expect(await page.session.signIn("wrong")).toMatch(/token/);
+  expect(await page.session.signIn("wrong")).toEqual({ is: "wrong token" });
   expect(page.session.state.get()).toEqual({ is: "needs token" });
   expect(asked.filter(({ path }) => path !== "/api/session")).toEqual([]);
   expect(await page.session.signIn(token)).toBeUndefined();
@@ -55,4 +56,43 @@ test("a session that has ended is noticed by what is asked next", async () => {
   expect(await page.newChat()).toBeUndefined();
   await until(page.session.state, ({ is }) => is === "needs token");
   expect(page.toasts.all.get()).toMatchObject([{ kind: "error" }]);
+});
+
+test("what is asked beside the client notices it as well", async () => {
+  const { page, dropCookie } = openTab();
+  await until(page.session.state, ({ is }) => is === "needs token");
+  await page.session.signIn(token);
+  expect((await page.ask("/deltawire/upstreams")).status).toBe(200);
+  dropCookie();
+  expect((await page.ask("/deltawire/upstreams")).status).toBe(401);
+  await until(page.session.state, ({ is }) => is === "needs token");
+});
+
+test("why nobody is let in is told by its kind, and in the gateway's words only where there is none", async () => {
+  const error = { message: "no token is that long" };
+  const replies: Record<string, () => Response> = {
+    wrong: () => Response.json({ error: { message: "wrong" } }, { status: 401 }),
+    often: () => Response.json({}, { status: 429, headers: { "retry-after": "12" } }),
+    long: () => Response.json({ error }, { status: 413 }),
+    page: () => new Response("<h1>Bad gateway</h1>", { status: 502 }),
+  };
+  const session = createSession({
+    base: "",
+    async fetch(_url, init) {
+      const asked = JSON.parse(init?.body as string) as { token: string };
+      const reply = replies[asked.token]?.();
+      if (reply === undefined) throw new TypeError("Failed to fetch");
+      return reply;
+    },
+  });
+  const problems = await Promise.all(
+    [...Object.keys(replies), "offline"].map((given) => session.signIn(given)),
+  );
+  expect(problems).toEqual([
+    { is: "wrong token" },
+    { is: "too many tries", seconds: 12 },
+    { is: "other", message: error.message },
+    { is: "other", message: "the gateway answered with status 502" },
+    { is: "unreachable" },
+  ]);
 });

@@ -2,9 +2,10 @@ import fc from "fast-check";
 import { renderToStaticMarkup } from "react-dom/server";
 import { describe, expect, test } from "vitest";
 import { annotate } from "@deltawire/tasks";
+import { inlineView } from "../../src/markdown/inline-view.tsx";
 import { LazyMarkdown } from "../../src/markdown/lazy-markdown.tsx";
 import { Markdown } from "../../src/markdown/markdown.tsx";
-import { LanguageContext } from "../../src/words/words.ts";
+import { LanguageContext } from "../../src/words/use-words.ts";
 
 function drawn(text: string, growing = false): string {
   return renderToStaticMarkup(<Markdown text={text} growing={growing} />);
@@ -191,6 +192,20 @@ test("a text that has ended looks as it did when its last character came", () =>
 test("before Markdown can be drawn the text is there as it is", () => {
   const markup = renderToStaticMarkup(<LazyMarkdown text={"# a\n\n<b>"} growing />);
   expect(markup).toBe('<div class="plain-text" dir="auto"># a\n\n&lt;b&gt;</div>');
+});
+
+test("of an address only what the rest of the page shows is drawn as a picture, and never linked to if it is one itself", () => {
+  const picture = "data:image/png;base64,AA==";
+  const link = (url: string, image?: true) =>
+    renderToStaticMarkup(
+      inlineView([
+        { type: "link", url, inline: [{ type: "text", text: "a" }], ...(image && { image }) },
+      ]),
+    );
+  expect(tagsIn(link(picture, true))).toEqual(["img"]);
+  expect(link(picture)).toBe("a");
+  for (const url of ["data:image/svg+xml,<svg/>", "data:text/html,x", "/api/chats", "/"])
+    expect([link(url), link(url, true)]).toEqual(["a", "a"]);
 });
 
 test("two hundred kilobytes of anything are drawn", () => {

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
-import { partsOf, sameParts } from "../../src/markdown/parts-of.ts";
+import { partsOf } from "../../src/markdown/parts-of.ts";
 import { ranksOf, Sections } from "../../src/markdown/sections.ts";
+import { isSame } from "../../src/same.ts";
 
 test("a full section stays the same object while the text grows, and when it ends", () => {
   const sections = new Sections();
@@ -45,7 +46,7 @@ test("parts hold everything once, and are the same if what they hold is", () => 
   const parts = partsOf(all);
   expect(parts.map(({ from }) => from)).toEqual([0, 40, 80]);
   expect(parts.flatMap(({ part }) => part)).toEqual(all);
-  expect(sameParts(all, [...all])).toBe(true);
-  expect(sameParts(all, all.with(3, { nth: 3 }))).toBe(false);
-  expect(sameParts(all, all.slice(1))).toBe(false);
+  expect(isSame(all, [...all])).toBe(true);
+  expect(isSame(all, all.with(3, { nth: 3 }))).toBe(false);
+  expect(isSame(all, all.slice(1))).toBe(false);
 });

@@ -69,6 +69,46 @@ test("what is asked is there before the gateway is asked for it, and gone as soo
   await until(page.approvals.pending, isNone);
 });
 
+test("whoever looks at a question that somebody else decides is told so, and who decided is not", async () => {
+  const page = openTab(gateway.url);
+  const chat = await newChat(page, { agent: "demo-agent" });
+  await say(page, chat, "Send a message to Bob");
+  const [asked] = await until(page.approvals.pending, isOne);
+  const other = openTab(gateway.url);
+  const sameChat = other.openChat(chat.chatId);
+  await until(other.taskTree(asked?.root_task_id ?? ""), (tree) => tree !== undefined);
+  await until(other.approvals.pending, isOne);
+  await page.approvals.decide(asked?.approval.approval_id ?? "", { decision: "deny" });
+  await until(other.approvals.pending, isNone);
+  expect(other.toasts.all.get()).toMatchObject([
+    { text: "Somebody else has decided about send_message: deny" },
+  ]);
+  await answered(sameChat);
+  expect(page.toasts.all.get()).toEqual([]);
+});
+
+test("one that only the answer has told of stands behind the others, however this machine's clock goes", async () => {
+  const world = nodeWorld(gateway.url);
+  let isSlow = false;
+  const page = openTab(gateway.url, {
+    ...world,
+    now: () => Date.now() - 600_000,
+    fetch: (url, init) =>
+      isSlow && url.endsWith("/api/approvals")
+        ? Promise.reject(new TypeError("too slow"))
+        : world.fetch(url, init),
+  });
+  const first = await newChat(page, { agent: "demo-agent" });
+  await say(page, first, "Send a message to Ann");
+  const [oldest] = await until(page.approvals.pending, ([one]) => one?.input_schema !== undefined);
+  isSlow = true;
+  const second = await newChat(page, { agent: "demo-agent" });
+  await say(page, second, "Send a message to Bob");
+  const both = await until(page.approvals.pending, ({ length }) => length === 2);
+  expect(both[0]?.approval.approval_id).toBe(oldest?.approval.approval_id);
+  await Promise.all([first.stop(), second.stop()]);
+});
+
 test("one of a chat that is not open is noticed by the list, and gone when somebody else has decided", async () => {
   const page = openTab(gateway.url);
   await until(page.connection, ({ is }) => is === "live");
@@ -78,6 +118,50 @@ test("one of a chat that is not open is noticed by the list, and gone when someb
   const [asked] = await until(page.approvals.pending, isOne);
   expect(asked?.chat?.chat_id).toBe(chat.chat_id);
   await client.decide(asked?.approval.approval_id ?? "", { decision: "deny", reason: "asleep" });
+  await until(page.approvals.pending, isNone);
+});
+
+test("two questions of an answer, one after the other, are there at once in a tab that does not show the chat", async () => {
+  const page = openTab(gateway.url);
+  await until(page.connection, ({ is }) => is === "live");
+  const client = createChatClient({ fetch, base: gateway.url });
+  const { chat } = await client.create({ settings: { agent: "demo-agent" } });
+  await client.send(chat.chat_id, { text: "Send a message to Bob in 2 steps" });
+  const [first] = await until(page.approvals.pending, isOne);
+  const firstId = first?.approval.approval_id ?? "";
+  await page.approvals.decide(firstId, { decision: "deny" });
+  const [second] = await until(page.approvals.pending, isOne);
+  expect(second?.approval.approval_id).not.toBe(firstId);
+  await client.decide(second?.approval.approval_id ?? "", { decision: "deny" });
+  await until(page.approvals.pending, isNone);
+});
+
+test("a question is there at once while another tool of the same answer is still at work", async () => {
+  const page = openTab(gateway.url);
+  await until(page.connection, ({ is }) => is === "live");
+  const client = createChatClient({ fetch, base: gateway.url });
+  const { chat } = await client.create({ settings: { agent: "demo-agent" } });
+  await client.send(chat.chat_id, { text: 'slow_count to 30 and send_message to Bob: "hello"' });
+  await until(page.approvals.pending, isOne);
+  const { chat: now } = await client.open(chat.chat_id);
+  expect(JSON.stringify(now)).toContain('"executing"');
+  await client.stop(chat.chat_id);
+  await until(page.approvals.pending, isNone);
+});
+
+test("what a task of no chat asks is there at once, and gone when it is stopped", async () => {
+  const page = openTab(gateway.url);
+  await until(page.connection, ({ is }) => is === "live");
+  const post = (path: string, body: object) =>
+    fetch(`${gateway.url}${path}`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+  await post("/api/tasks", { agent: "demo-agent", input: "Send a message to Bob" });
+  const [asked] = await until(page.approvals.pending, isOne);
+  expect(asked?.chat).toBeUndefined();
+  await post(`/api/tasks/${asked?.root_task_id}/cancel`, {});
   await until(page.approvals.pending, isNone);
 });
 

@@ -1,7 +1,9 @@
+import type { TaskTree } from "@deltawire/tasks";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startGatewayProcess, type GatewayProcess } from "../gateway-process.ts";
-import { nodeWorld, openTab } from "../node-world.ts";
-import { answered, newChat, say } from "./chat-tab.ts";
+import type { World } from "../../src/gateway/world.ts";
+import { nodeWorld, openTab, until } from "../node-world.ts";
+import { answered, answerIn, newChat, say } from "./chat-tab.ts";
 
 let gateway: GatewayProcess;
 beforeAll(async () => {
@@ -10,24 +12,62 @@ beforeAll(async () => {
 afterAll(() => gateway.close());
 
 test("a message whose reply is lost is sent again by itself, and once", async () => {
-  const world = nodeWorld(gateway.url);
-  let lost = 0;
-  const page = openTab(gateway.url, {
-    ...world,
-    async fetch(url, init) {
-      const reply = await world.fetch(url, init);
-      if (!url.endsWith("/send") || lost >= 2) return reply;
-      lost += 1;
-      throw new TypeError("the reply was lost");
-    },
-  });
+  const page = openTab(gateway.url, losing("/send"));
   const chat = await newChat(page, { model: "demo/clean" });
   expect(await say(page, chat, "Hello")).toBe(true);
-  expect(lost).toBe(2);
   const { chat: now } = await answered(chat);
   expect(now.roots).toHaveLength(1);
   expect(page.draft(chat.chatId).get().text).toBe("");
 });
+
+test("a chat whose making is not answered is made once", async () => {
+  const page = openTab(gateway.url, losing("/api/chats"));
+  const before = (await page.client.list()).data.length;
+  await newChat(page, { model: "demo/clean" });
+  expect((await page.client.list()).data).toHaveLength(before + 1);
+});
+
+test("a file whose import is not answered is imported once", async () => {
+  const page = openTab(gateway.url, losing("/api/chats/import"));
+  const before = (await page.client.list()).data.length;
+  const { data } = await page.importFrom([{ role: "user", content: "Hello" }]);
+  expect(data).toHaveLength(1);
+  expect((await page.client.list()).data).toHaveLength(before + 1);
+});
+
+test("what is told to an answer is told once, though the reply is lost and a person tries again", async () => {
+  const page = openTab(gateway.url, losing("/input"));
+  const chat = await newChat(page, { agent: "demo-agent" });
+  await say(page, chat, "please use slow_count to 20");
+  const running = await until(chat.state, (state) => answerIn(state)?.status === "running");
+  const taskId = answerIn(running)?.task_id ?? "";
+  const word = { text: "And then", delivery: "steer", key: "key" } as const;
+  expect(await chat.tell(taskId, word)).toBe(true);
+  expect(await chat.tell(taskId, word)).toBe(true);
+  expect(await chat.tell(taskId, { ...word, delivery: "queue" })).toBe(true);
+  const tree = await until(page.taskTree(taskId), (each) => wordsIn(each, taskId) > 0);
+  expect(wordsIn(tree, taskId)).toBe(1);
+  await chat.stop();
+});
+
+function wordsIn(tree: TaskTree | undefined, taskId: string): number {
+  return tree?.tasks[taskId]?.inputs.length ?? 0;
+}
+
+/** A tab that does not get the first replies of what is posted to an address. */
+function losing(path: string, times = 2): World {
+  const world = nodeWorld(gateway.url, { faster: 10 });
+  let lost = 0;
+  return {
+    ...world,
+    async fetch(url, init) {
+      const reply = await world.fetch(url, init);
+      if (init?.method !== "POST" || !url.endsWith(path) || lost >= times) return reply;
+      lost += 1;
+      throw new TypeError("the reply was lost");
+    },
+  };
+}
 
 test("a message that the gateway never got stays in its draft, also over a reload, and what is typed meanwhile stays too", async () => {
   const world = nodeWorld(gateway.url, { faster: 50 });

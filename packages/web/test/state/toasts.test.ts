@@ -14,3 +14,16 @@ test("one that is dismissed is gone, and no other", () => {
   toasts.dismiss(id);
   expect(toasts.all.get().map(({ text }) => text)).toEqual(["b"]);
 });
+
+test("two that can be undone both stay, also with the same words", () => {
+  const toasts = createToasts();
+  const undone: string[] = [];
+  for (const which of ["first", "second"])
+    toasts.show({
+      kind: "info",
+      text: "Deleted",
+      action: { label: "Undo", run: () => undone.push(which) },
+    });
+  for (const { action } of toasts.all.get()) action?.run();
+  expect(undone).toEqual(["first", "second"]);
+});

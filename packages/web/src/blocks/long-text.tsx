@@ -1,5 +1,5 @@
 import { memo, useState } from "react";
-import { textPieces, type TextPieces } from "./text-pieces.ts";
+import { growingPieces } from "../texts/text-pieces.ts";
 
 interface LongTextProps {
   text: string;
@@ -10,13 +10,13 @@ interface LongTextProps {
 
 /** Text as it is, however long it is and while it grows: only its last piece is drawn again. */
 export function LongText({ text, mono, label }: LongTextProps) {
-  const [grow] = useState(remembering);
-  const pieces = grow(text);
+  const [grow] = useState(growingPieces);
+  const { pieces } = grow(text);
   // What may scroll has to be reached by the keyboard.
   const mayScroll = pieces.length > 1 || text.length > 1000 || text.split("\n").length > 16;
   return (
     <div
-      className="answer-text"
+      className="blocks-text"
       data-mono={mono || undefined}
       dir="auto"
       role={label === undefined ? undefined : "group"}
@@ -33,11 +33,3 @@ export function LongText({ text, mono, label }: LongTextProps) {
 const Piece = memo(function Piece({ text }: { text: string }) {
   return <span>{text}</span>;
 });
-
-function remembering(): (text: string) => readonly string[] {
-  let last: TextPieces | undefined;
-  return (text) => {
-    last = textPieces(text, last);
-    return last.pieces;
-  };
-}

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Block } from "@deltawire/tasks";
-import { Blocks } from "../../src/answer/blocks.tsx";
-import { draw, wordsIn } from "./draw.tsx";
+import { Blocks } from "../../src/blocks/blocks.tsx";
+import { draw, wordsIn } from "../answer/draw.tsx";
 
 const drawn = (...blocks: Block[]) => draw(<Blocks blocks={blocks} />);
 

@@ -1,3 +1,23 @@
+import { useEffect, useRef, useState } from "react";
+
+/** What a button that copies says: what it does, or for a moment what has come of it. */
+type Copying = "copy" | "copied" | "cannotCopy";
+
+const shownMs = 2000;
+
+export function useCopying(text: string): { state: Copying; copy: () => void } {
+  const [state, setState] = useState<Copying>("copy");
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  const copy = async () => {
+    const isCopied = await writeToClipboard(text);
+    setState(isCopied ? "copied" : "cannotCopy");
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => setState("copy"), shownMs);
+  };
+  return { state, copy: () => void copy() };
+}
+
 /** Whether it is there now. */
 export async function writeToClipboard(text: string): Promise<boolean> {
   try {

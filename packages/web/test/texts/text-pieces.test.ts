@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { textPieces } from "../../src/answer/text-pieces.ts";
+import { textPieces } from "../../src/texts/text-pieces.ts";
 
 const line = fc.string({ unit: "grapheme", maxLength: 300 });
 const text = fc

@@ -21,6 +21,15 @@ export function textPieces(text: string, before?: TextPieces): TextPieces {
   return { text, pieces };
 }
 
+/** Of a text that grows: each call knows what the one before it has cut. */
+export function growingPieces(): (text: string) => TextPieces {
+  let last: TextPieces | undefined;
+  return (text) => {
+    last = textPieces(text, last);
+    return last;
+  };
+}
+
 /** Behind a line where there is one; never within a character. */
 function pieceEnd(text: string, from: number): number {
   let end = from;

@@ -7,18 +7,18 @@ import { Fold } from "../parts/signs.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { unreachable } from "../unreachable.ts";
 import { useFormat } from "../words/format.ts";
-import { useWords } from "../words/words.ts";
-import { addressOf } from "./address.ts";
+import { addressOf } from "../texts/address.ts";
+import { useWords } from "../words/use-words.ts";
 import { LongText } from "./long-text.tsx";
 import { resultText } from "./result-text.ts";
-import { answerWords } from "./words.ts";
-import "./answer.css";
+import { blockWords } from "./words.ts";
+import "./blocks.css";
 
 /** What a tool gave to be seen. */
 export function Blocks({ blocks }: { blocks: readonly Block[] }) {
   if (blocks.length === 0) return null;
   return (
-    <div className="answer-blocks">
+    <div className="blocks">
       {blocks.map((block, at) => (
         <BlockView key={at} block={block} number={at + 1} />
       ))}
@@ -78,13 +78,13 @@ interface ShortenedProps {
 }
 
 function Shortened({ text, children }: ShortenedProps) {
-  const words = useWords(answerWords);
+  const words = useWords(blockWords);
   const format = useFormat();
   const [isWhole, setWhole] = useState(false);
   const short = useMemo(() => beginning(text), [text]);
   if (short === text) return children(text);
   return (
-    <div className="answer-shortened">
+    <div className="blocks-shortened">
       {children(isWhole ? text : `${short}…`)}
       <Button kind="ghost" small icon={isWhole ? "up" : "down"} onClick={() => setWhole(!isWhole)}>
         {isWhole ? words.showLess : words.showAll(format.bytes(text.length))}
@@ -101,7 +101,7 @@ function beginning(text: string): string {
 }
 
 function Picture({ block, number }: { block: ImageBlock; number: number }) {
-  const words = useWords(answerWords);
+  const words = useWords(blockWords);
   const [isLarge, setLarge] = useState(false);
   const address = addressOf(block.image_url.url);
   const name = words.picture(number);
@@ -110,7 +110,7 @@ function Picture({ block, number }: { block: ImageBlock; number: number }) {
     <>
       <button
         type="button"
-        className="answer-picture"
+        className="blocks-picture"
         aria-label={words.enlarge(name)}
         onClick={() => setLarge(true)}
       >
@@ -118,7 +118,7 @@ function Picture({ block, number }: { block: ImageBlock; number: number }) {
       </button>
       {isLarge && (
         <Dialog title={name} wide onClose={() => setLarge(false)}>
-          <img className="answer-picture-large" src={address.url} alt={name} />
+          <img className="blocks-picture-large" src={address.url} alt={name} />
         </Dialog>
       )}
     </>
@@ -126,11 +126,11 @@ function Picture({ block, number }: { block: ImageBlock; number: number }) {
 }
 
 function Sound({ block }: { block: AudioBlock }) {
-  const words = useWords(answerWords);
+  const words = useWords(blockWords);
   const { transcript = "" } = block;
   const address = addressOf(block.audio_url.url);
   return (
-    <div className="answer-sound">
+    <div className="blocks-sound">
       {address.is === "here" ? (
         // What is said in it stands below.
         // oxlint-disable-next-line jsx-a11y/media-has-caption
@@ -150,23 +150,23 @@ function Sound({ block }: { block: AudioBlock }) {
 }
 
 function FileLink({ block }: { block: FileBlock }) {
-  const words = useWords(answerWords);
+  const words = useWords(blockWords);
   const { file_url, filename, media_type } = block;
   const address = addressOf(file_url.url);
   const name = filename ?? words.file;
   if (address.is !== "here") return <Elsewhere address={address} named={words.fileElsewhere} />;
   return (
     <a
-      className="answer-file"
+      className="blocks-file"
       href={address.url}
       download={filename ?? ""}
       aria-label={words.download(name)}
     >
       <Icon name="file" />
-      <span className="answer-file-name" dir="auto">
+      <span className="blocks-file-name" dir="auto">
         {name}
       </span>
-      {media_type !== undefined && <span className="answer-quiet">{media_type}</span>}
+      {media_type !== undefined && <span className="blocks-quiet">{media_type}</span>}
       <Icon name="download" small />
     </a>
   );
@@ -179,12 +179,12 @@ interface ElsewhereProps {
 
 /** The page fetches nothing from outside: a reader may. */
 function Elsewhere({ address, named }: ElsewhereProps) {
-  const words = useWords(answerWords);
-  if (address.is === "unusable") return <p className="answer-quiet">{words.notShown}</p>;
+  const words = useWords(blockWords);
+  if (address.is === "unusable") return <p className="blocks-quiet">{words.notShown}</p>;
   return (
-    <a className="answer-file" href={address.url} target="_blank" rel="noreferrer noopener">
+    <a className="blocks-file" href={address.url} target="_blank" rel="noreferrer noopener">
       <Icon name="link" />
-      <span className="answer-file-name">{named(address.host)}</span>
+      <span className="blocks-file-name">{named(address.host)}</span>
     </a>
   );
 }

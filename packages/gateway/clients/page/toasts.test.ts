@@ -1,0 +1,105 @@
+import type { Locator, Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { focusedIn, staged, takePicture } from "./stage.ts";
+
+const stage = staged();
+
+/** Two chats in the list, of which the first is the newer one. The page's clock can be turned on. */
+async function listed(): Promise<Page> {
+  await named("Older");
+  await named("Newer");
+  const tab = await (await stage.person()).tab("#/upstreams");
+  await tab.clock.install();
+  await tab.reload();
+  await rowOf(tab, "Newer").waitFor();
+  return tab;
+}
+
+async function named(title: string): Promise<void> {
+  const body = JSON.stringify({ title });
+  const headers = { "content-type": "application/json" };
+  await fetch(`${stage.gateway.url}/api/chats`, { method: "POST", headers, body });
+}
+
+function rowOf(tab: Page, title: string): Locator {
+  return tab.getByRole("listitem").filter({ hasText: title });
+}
+
+async function deleteByMenu(tab: Page, title: string): Promise<void> {
+  await rowOf(tab, title).getByRole("link").focus();
+  await tab.keyboard.press("Tab");
+  await tab.keyboard.press("Enter");
+  await tab.keyboard.press("End");
+  await tab.keyboard.press("Enter");
+}
+
+function shelf(tab: Page): Locator {
+  return tab.getByRole("region", { name: "Messages" });
+}
+
+test("a chat that is deleted by its menu hands the focus to the one beside it, the last to the search", async () => {
+  const tab = await listed();
+  await deleteByMenu(tab, "Newer");
+  await rowOf(tab, "Newer").waitFor({ state: "detached" });
+  await expect.poll(() => focusedIn(tab)).toContain("Older");
+  await deleteByMenu(tab, "Older");
+  await rowOf(tab, "Older").waitFor({ state: "detached" });
+  await expect.poll(() => focusedIn(tab)).toMatch(/^Search/);
+});
+
+test("what is told comes into a region that was there before, which is not shown anew for it", async () => {
+  const tab = await listed();
+  const before = await shelf(tab).getByRole("status").elementHandle();
+  const toggles = await shelf(tab).evaluateHandle((region) => {
+    const seen: string[] = [];
+    region.addEventListener("beforetoggle", (event) => {
+      seen.push((event as ToggleEvent).newState);
+    });
+    return seen;
+  });
+  await deleteByMenu(tab, "Newer");
+  await shelf(tab).getByRole("button", { name: "Undo" }).waitFor();
+  expect(await before?.evaluate((region) => region.textContent)).toContain("Newer");
+  expect(await toggles.jsonValue()).toEqual([]);
+
+  // Above a dialog that was opened since it has to be.
+  let go = () => Promise.resolve();
+  await tab.route("**/api/chats/*", (route) => {
+    go = () => route.continue();
+  });
+  await deleteByMenu(tab, "Older");
+  await tab.getByRole("main").focus();
+  await tab.keyboard.press("?");
+  await tab.getByRole("dialog").waitFor();
+  await go();
+  await tab.getByText("Deleted: Older").waitFor();
+  await takePicture(tab, "toasts-above-dialog");
+  expect(await toggles.jsonValue()).toEqual(["closed", "open"]);
+});
+
+test("what can be undone stays while somebody points at it or is in it, and for its time after that", async () => {
+  const tab = await listed();
+  await deleteByMenu(tab, "Newer");
+  const undo = shelf(tab).getByRole("button", { name: "Undo" });
+  await undo.hover();
+  await tab.clock.fastForward(15_000);
+  expect(await undo.count()).toBe(1);
+  await undo.focus();
+  await tab.mouse.move(5, 700);
+  await tab.clock.fastForward(15_000);
+  expect(await undo.count()).toBe(1);
+  await rowOf(tab, "Older").getByRole("link").focus();
+  await tab.clock.fastForward(13_000);
+  expect(await undo.count()).toBe(1);
+  await tab.clock.fastForward(2000);
+  await undo.waitFor({ state: "detached" });
+});
+
+test("the focus goes back to where it was when a message is dismissed by keys", async () => {
+  const tab = await listed();
+  await deleteByMenu(tab, "Newer");
+  await expect.poll(() => focusedIn(tab)).toContain("Older");
+  await shelf(tab).getByRole("button", { name: "Dismiss" }).press("Enter");
+  await expect.poll(() => shelf(tab).getByRole("button").count()).toBe(0);
+  expect(await focusedIn(tab)).toContain("Older");
+});

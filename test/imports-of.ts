@@ -1,0 +1,11 @@
+/** What a file imports, by whichever kind of statement. */
+export function importsOf(text: string): { from: string; typesOnly: boolean }[] {
+  const code = text.replace(/`[^`]*`/g, "``").replace(/\/\/.*|\/\*[^]*?\*\//g, "");
+  const statements =
+    /^\s*(?:import|export)\s+(type\s+)?(?:[^;"'=()]*?\sfrom\s*)?["']([^"']+)["']/gm;
+  const calls = /\bimport\s*\(\s*["']([^"']+)["']/g;
+  return [
+    ...[...code.matchAll(statements)].map(([, type, from = ""]) => ({ from, typesOnly: !!type })),
+    ...[...code.matchAll(calls)].map(([, from = ""]) => ({ from, typesOnly: false })),
+  ];
+}
