@@ -7,13 +7,13 @@ export interface Frames {
   readonly drawn: (run: () => void) => void;
 }
 
-/** However long drawing takes, what is new is shown after that. */
-const longestRestMs = 150;
+/** However long drawing takes, what is new waits no longer: much that is new at once takes long again. */
+const longestWaitMs = 50;
 
 /**
  * Runs something before a frame is drawn: the next one, unless the last that something was run before took long. A page
- * draws for half of the time at most, so that a slow machine shows new words less often and has every other frame for
- * scrolling and typing.
+ * draws what is new for half of the time at most, so that a slow machine shows new words less often and has the other
+ * frames for scrolling and typing.
  */
 export function framePace({ now, request, drawn }: Frames): (run: () => void) => () => void {
   let restsUntil = -Infinity;
@@ -25,7 +25,7 @@ export function framePace({ now, request, drawn }: Frames): (run: () => void) =>
         return;
       }
       run();
-      drawn(() => (restsUntil = begun + Math.min(2 * (now() - begun), longestRestMs)));
+      drawn(() => (restsUntil = begun + Math.min(2 * (now() - begun), longestWaitMs)));
     });
     return () => cancel();
   };
