@@ -20,22 +20,26 @@ describe("what is loaded", () => {
     expect(bytes.reduce((sum, one) => sum + one, 0)).toBeLessThanOrEqual(200_000);
   });
 
-  test("on the way to an answer, its code and its mathematics comes with the first of each", async () => {
+  test("Markdown comes with the first chat, code and mathematics with the first of each", async () => {
     const person = await stage.person();
-    const tab = await person.tab(await stage.chat());
+    const tab = await person.tab();
     await shown(tab);
-    const added = async (content: string) => {
+    const addedBy = async (chat: string) => {
       const before = new Set(loadedBy(person));
-      const messages = [
-        { role: "user", content: "Please." },
-        { role: "assistant", content },
-      ];
-      await tab.goto(`${stage.gateway.url}/${await stage.importChat({ messages })}`);
+      await tab.goto(`${stage.gateway.url}/${chat}`);
       await shown(tab);
       const now = loadedBy(person).filter((path) => !before.has(path));
       return new Set(now.map((path) => /^assets\/(\w+?)[-_.]/.exec(path)?.[1]));
     };
-    expect(await added("Some *words*.")).toEqual(new Set(["markdown"]));
+    const added = async (content: string) => {
+      const messages = [
+        { role: "user", content: "Please." },
+        { role: "assistant", content },
+      ];
+      return addedBy(await stage.importChat({ messages }));
+    };
+    expect(await addedBy(await stage.chat())).toEqual(new Set(["markdown"]));
+    expect(await added("Some *words*.")).toEqual(new Set());
     expect(await added("Other *words* with `code`.")).toEqual(new Set());
     expect(await added("```ts\nconst one = 1;\n```")).toEqual(new Set(["core", "typescript"]));
     expect(await added("```ts\nconst two = 2;\n```")).toEqual(new Set());

@@ -10,8 +10,8 @@ export function Elapsed({ since }: { since: string | undefined }) {
 
 function Ticking({ since }: { since: number }) {
   const format = useFormat();
-  const now = useSyncExternalStore(subscribe, clock.get, clock.get);
-  return <span className="answer-time">{format.duration(Math.max(0, now - since))}</span>;
+  const text = () => format.duration(Math.max(0, clock.get() - since));
+  return <span className="answer-time">{useSyncExternalStore(subscribe, text, text)}</span>;
 }
 
 const clock = cell(Date.now());

@@ -88,6 +88,18 @@ export function wordsToCopy(outputs: readonly (readonly (OutputItem | RetractedI
     .join("\n\n");
 }
 
+/** Whether there is anything to copy: asked whenever an answer is drawn, so nothing is made for it. */
+export function hasWordsToCopy({ output }: Pick<AnswerVersion, "output">): boolean {
+  return output.some(
+    (item) =>
+      item.type === "message" &&
+      item.block_list.some((block) => {
+        if (block.type === "text") return block.text !== "";
+        return block.type === "audio" && (block.transcript ?? "") !== "";
+      }),
+  );
+}
+
 /** Whether it can be gone on with: it has words, and a model that chats has said them. */
 export function canContinue({ status, model_type, output }: AnswerVersion): boolean {
   return (

@@ -13,7 +13,7 @@ import { Button, IconButton } from "../parts/button.tsx";
 import { Menu } from "../parts/menu.tsx";
 import { Status } from "../parts/signs.tsx";
 import { useWords } from "../words/use-words.ts";
-import { canContinue, saysOf, statusKinds, whoMade, wordsToCopy } from "./answer-facts.ts";
+import { canContinue, hasWordsToCopy, saysOf, statusKinds, whoMade } from "./answer-facts.ts";
 import { AnswerUsage } from "./answer-usage.tsx";
 import { answerToCopy, copyText } from "./copy-text.ts";
 import { InPlaceEditor } from "./in-place-editor.tsx";
@@ -47,7 +47,7 @@ export function AnswerFrame({
   const isRunning = version.status === "running";
   const isEditing = useCell(thread.editing) === node_id;
   const copy =
-    isRunning || wordsToCopy(chain.map(({ output }) => output)) !== ""
+    isRunning || chain.some(hasWordsToCopy)
       ? () => void copyText(answerToCopy(page, node), page.toasts, words)
       : undefined;
   const edit = () => thread.edit(node_id);

@@ -1,8 +1,9 @@
-import { useLayoutEffect, useState } from "react";
+import { useEffect, useLayoutEffect, useState } from "react";
 import { chosenVersion, type ChatNode } from "@deltawire/tasks/chats";
 import { useCell } from "../hooks/use-cell.ts";
 import { useOpenChat } from "../hooks/use-open-chat.ts";
 import { usePage } from "../hooks/use-page.ts";
+import { loadMarkdown } from "../markdown/lazy-markdown.tsx";
 import { Button } from "../parts/button.tsx";
 import { Empty, Spinner } from "../parts/signs.tsx";
 import type { OpenChat, OpenChatState } from "../state/page.ts";
@@ -23,6 +24,7 @@ import "./chat.css";
 /** One chat: who answers, what was said, and where to say more. */
 export function Conversation({ chatId, nodeId }: { chatId: string; nodeId?: string | undefined }) {
   const chat = useOpenChat(chatId);
+  useEffect(() => void loadMarkdown(), []);
   return <AnyState key={chatId} chat={chat} nodeId={nodeId} />;
 }
 

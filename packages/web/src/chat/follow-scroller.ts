@@ -46,8 +46,7 @@ export function createFollower(): Follower {
     begin(follow) {
       following = { is: follow };
       unfoldedAt = -Infinity;
-      // Also once it is no longer being written.
-      held = follow === "start" ? (written() ?? undefined) : undefined;
+      held = undefined;
       place();
     },
     hold(element) {
@@ -74,6 +73,8 @@ export function createFollower(): Follower {
       };
       place = () => {
         const now = measure();
+        // It may be drawn only now.
+        if (following.is === "start") held ??= written() ?? undefined;
         const top = placeFor(following, now, startOf(held, scroller));
         if (top !== undefined && Math.abs(top - now.top) >= 1) {
           scroller.scrollTop = top;

@@ -1,8 +1,10 @@
 import { wholeCharacters } from "@deltawire/tasks";
 import { wordsOf, type Chat, type ChatNode } from "@deltawire/tasks/chats";
 
-/** How many nodes are mounted, and unmounted, at once: five cost less than 100 ms on a slow machine. */
-export const groupSize = 5;
+/** How many nodes are mounted, and unmounted, at once: a question and its answer. */
+export const groupSize = 2;
+/** How many are one box as long as they are far away: a thousand nodes are fifty boxes. */
+export const stretchSize = 20;
 
 /** A node where it stands. */
 export interface Placed {
@@ -20,16 +22,8 @@ export function placedOn(chat: Chat, path: readonly ChatNode[]): Placed[] {
   });
 }
 
-export function groupsOf<Item>(items: readonly Item[]): (readonly Item[])[] {
-  const groups: (readonly Item[])[] = [];
-  for (let at = 0; at < items.length; at += groupSize) groups.push(items.slice(at, at + groupSize));
-  return groups;
-}
-
-/** The group in which a node is; -1 where it is in none. */
-export function groupWith(path: readonly ChatNode[], nodeId: string): number {
-  const at = path.findIndex(({ node_id }) => node_id === nodeId);
-  return at === -1 ? -1 : Math.floor(at / groupSize);
+export function hasNode(placed: readonly Placed[], nodeId: string | undefined): boolean {
+  return placed.some(({ node }) => node.node_id === nodeId);
 }
 
 const lineHeight = 24;
@@ -37,7 +31,7 @@ const lettersInLine = 90;
 const aroundMessage = 96;
 const aroundAnswer = 120;
 
-/** How high a group may be that was never drawn, in px: near enough that the scrollbar does not lie. */
+/** How high nodes may be that were never drawn, in px: near enough that the scrollbar does not lie. */
 export function guessedHeight(nodes: readonly ChatNode[]): number {
   return nodes.reduce((sum, node) => sum + guessedHeightOf(node), 0);
 }

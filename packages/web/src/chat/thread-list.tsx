@@ -1,14 +1,15 @@
-import { useLayoutEffect, useRef, useState } from "react";
+import { useEffect, useLayoutEffect, useRef, useState } from "react";
 import { chosenVersion, type Chat, type ChatNode } from "@deltawire/tasks/chats";
 import { useCell } from "../hooks/use-cell.ts";
 import { usePage } from "../hooks/use-page.ts";
 import { Button } from "../parts/button.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { partsOf } from "../parts-of.ts";
 import { useWords } from "../words/use-words.ts";
 import { createFollower, type Follower } from "./follow-scroller.ts";
-import { Group } from "./group.tsx";
-import { groupsOf, groupWith, placedOn } from "./groups.ts";
-import { createNearWatcher } from "./near-watcher.ts";
+import { placedOn, stretchSize } from "./groups.ts";
+import { createHouse } from "./house.ts";
+import { Stretch } from "./stretch.tsx";
 import { elementId, type Thread } from "./thread.ts";
 import { chatWords } from "./words.ts";
 
@@ -21,21 +22,18 @@ interface ThreadListProps {
   comesFor: string | undefined;
 }
 
-/** How many groups at the end are drawn before anything is measured. */
-const groupsAtEnd = 3;
-
-/** All that stands on the path, in groups that are drawn when they are near. */
+/** All that stands on the path; what is far from the view is not drawn. */
 export function ThreadList({ thread, chat, path, isBranching, comesFor }: ThreadListProps) {
   const words = useWords(chatWords);
   const [opensElsewhere] = useState(comesFor !== undefined);
   const [follower] = useState(createFollower);
-  const [watcher] = useState(createNearWatcher);
+  const [house] = useState(createHouse);
   const scroller = useRef<HTMLDivElement>(null);
   const content = useRef<HTMLDivElement>(null);
   const shown = useCell(thread.shown);
-  const groups = groupsOf(placedOn(chat, path));
-  const wanted = shown === undefined ? -1 : groupWith(path, shown.nodeId);
+  const stretches = partsOf(placedOn(chat, path), stretchSize);
 
+  useEffect(() => house.open(), [house]);
   useFollowing(follower, thread, path, opensElsewhere);
   useLayoutEffect(() => {
     if (scroller.current === null || content.current === null) return undefined;
@@ -66,15 +64,15 @@ export function ThreadList({ thread, chat, path, isBranching, comesFor }: Thread
         tabIndex={0}
       >
         <div ref={content} className="chat-content">
-          {groups.map((group, at) => (
-            <Group
+          {stretches.map(({ from, part }) => (
+            <Stretch
               // Where a node is inserted those behind it move on: only their place stays.
-              key={at}
-              group={group}
-              watcher={watcher}
-              startsNear={!opensElsewhere && at >= groups.length - groupsAtEnd}
-              isWanted={Math.abs(at - wanted) <= 1 && wanted !== -1}
+              key={from}
+              house={house}
+              stretch={part}
+              wanted={shown?.nodeId}
               marked={shown?.by === "mark" ? shown.nodeId : undefined}
+              isLast={from + stretchSize >= path.length}
               bookmarks={chat.bookmarks}
             />
           ))}

@@ -12,12 +12,15 @@ export function usePicked<Value, Picked>(
   source: Cell<Value>,
   pick: (value: Value) => Picked,
 ): Picked {
-  const last = useRef<{ picked: Picked } | undefined>(undefined);
+  const last = useRef<{ value: Value; pick: typeof pick; picked: Picked } | undefined>(undefined);
   const get = () => {
-    const picked = pick(source.get());
-    if (last.current !== undefined && isSame(last.current.picked, picked))
-      return last.current.picked;
-    last.current = { picked };
+    const value = source.get();
+    const { current } = last;
+    if (current !== undefined && current.value === value && current.pick === pick)
+      return current.picked;
+    const now = pick(value);
+    const picked = current !== undefined && isSame(current.picked, now) ? current.picked : now;
+    last.current = { value, pick, picked };
     return picked;
   };
   return useSyncExternalStore(source.subscribe, get, get);

@@ -1,14 +1,17 @@
 import { memo } from "react";
 import type { Block, ListItem } from "@deltawire/tasks/markdown";
 import { unreachable } from "../unreachable.ts";
+import { partsOf } from "../parts-of.ts";
 import { isSame } from "../same.ts";
 import { useWords } from "../words/use-words.ts";
 import { CodeBlock } from "./code-block.tsx";
 import { Formula } from "./formula.tsx";
 import { inlineView } from "./inline-view.tsx";
-import { partsOf } from "./parts-of.ts";
 import { TableView } from "./table-view.tsx";
 import { markdownWords } from "./words.ts";
+
+/** How many items of a list, or blocks of a quote, are drawn again together. */
+const inOnePart = 40;
 
 interface BlockProps {
   block: Block;
@@ -39,7 +42,7 @@ export const BlockView = memo(function BlockView({ block, rank = 6, within }: Bl
     case "quote":
       return (
         <blockquote className="markdown-quote" dir={dir}>
-          {partsOf(block.blocks).map(({ from, part }) => (
+          {partsOf(block.blocks, inOnePart).map(({ from, part }) => (
             <QuotePart key={from} blocks={part} />
           ))}
         </blockquote>
@@ -47,7 +50,7 @@ export const BlockView = memo(function BlockView({ block, rank = 6, within }: Bl
     case "list":
       return (
         <div className="markdown-list">
-          {partsOf(block.items).map(({ from, part }) => (
+          {partsOf(block.items, inOnePart).map(({ from, part }) => (
             <ListPart key={from} items={part} ordered={block.ordered} start={block.start + from} />
           ))}
         </div>

@@ -1,4 +1,4 @@
-import { memo, useState } from "react";
+import { memo, useCallback, useLayoutEffect, useRef, useState, type ReactNode } from "react";
 import { growingPieces } from "../texts/text-pieces.ts";
 import { Button } from "../parts/button.tsx";
 import { useCopying } from "../parts/copying.ts";
@@ -21,18 +21,15 @@ export const CodeBlock = memo(function CodeBlock({ language, text, closed }: Cod
   const [grow] = useState(growingPieces);
   const [wraps, setWraps] = useState(false);
   const { ref, scrolls } = useScrolls();
+  const latest = useRef(text);
+  const read = useCallback(() => latest.current, []);
+  useLayoutEffect(() => void (latest.current = text), [text]);
   const grown = grow(text);
   const colours = useHighlighted(language, grown, closed);
   const name = languageName(language);
   return (
     <figure className="markdown-code-block">
-      <figcaption>
-        <span className="markdown-language">{name}</span>
-        <Button small kind="ghost" aria-pressed={wraps} onClick={() => setWraps(!wraps)}>
-          {words.wrap}
-        </Button>
-        <CopyButton text={text} />
-      </figcaption>
+      <Caption name={name} wraps={wraps} setWraps={setWraps} read={read} />
       <pre
         ref={ref}
         dir="ltr"
@@ -57,36 +54,45 @@ interface PieceProps {
 }
 
 const Piece = memo(function Piece({ text, tokens }: PieceProps) {
-  return (
-    <span className="markdown-piece">
-      {tokens === undefined ? text : <Tokens tokens={tokens} />}
-    </span>
-  );
+  return <span className="markdown-piece">{tokens === undefined ? text : tokensView(tokens)}</span>;
 });
 
-function Tokens({ tokens }: { tokens: readonly Token[] }) {
+/** Elements at once, without a component for each: a piece has hundreds. */
+function tokensView(tokens: readonly Token[]): ReactNode {
   return tokens.map((token, at) =>
     typeof token === "string" ? (
       token
     ) : (
       <span key={at} className={token.name}>
-        <Tokens tokens={token.tokens} />
+        {tokensView(token.tokens)}
       </span>
     ),
   );
 }
 
-function CopyButton({ text }: { text: string }) {
+interface CaptionProps {
+  name: string;
+  wraps: boolean;
+  setWraps: (wraps: boolean) => void;
+  /** The code as it is now: it is not drawn again whenever that grows. */
+  read: () => string;
+}
+
+const Caption = memo(function Caption({ name, wraps, setWraps, read }: CaptionProps) {
   const words = useWords(markdownWords);
-  const { state, copy } = useCopying(text);
+  const { state, copy } = useCopying(read);
   return (
-    <>
+    <figcaption>
+      <span className="markdown-language">{name}</span>
+      <Button small kind="ghost" aria-pressed={wraps} onClick={() => setWraps(!wraps)}>
+        {words.wrap}
+      </Button>
       <Button small kind="ghost" icon={state === "copied" ? "check" : "copy"} onClick={copy}>
         {words[state]}
       </Button>
       <span className="for-readers" role="status">
         {state === "copy" ? "" : words[state]}
       </span>
-    </>
+    </figcaption>
   );
-}
+});

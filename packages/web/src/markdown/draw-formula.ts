@@ -5,12 +5,7 @@ import { whenIdle } from "./idle.ts";
 const longest = 2000;
 
 /** Draws a formula into an element when the page is idle, if it is one that can be drawn. What it returns stops it. */
-export function drawFormula(
-  text: string,
-  displayMode: boolean,
-  place: HTMLElement,
-  tell: () => void,
-): () => void {
+export function drawFormula(text: string, displayMode: boolean, place: HTMLElement): () => void {
   if (text.length > longest) return () => {};
   let isStopped = false;
   let stop = () => {};
@@ -26,7 +21,6 @@ export function drawFormula(
           maxSize: 10,
           maxExpand: 1000,
         });
-        tell();
       } catch {
         // What was written stays.
       }

@@ -1,4 +1,4 @@
-import { memo, useEffect, useRef, useState } from "react";
+import { memo, useEffect, useRef } from "react";
 import { drawFormula } from "./draw-formula.ts";
 
 interface FormulaProps {
@@ -9,20 +9,22 @@ interface FormulaProps {
   ready: boolean;
 }
 
-/** What was written, until it is drawn; for ever, if it cannot be. */
+/** What was written, until it is drawn, for which the style hides it; for ever, if it cannot be. */
 export const Formula = memo(function Formula({ text, display = false, ready }: FormulaProps) {
   const place = useRef<HTMLSpanElement>(null);
-  const [drawn, setDrawn] = useState<string>();
   useEffect(() => {
     const { current } = place;
     if (!ready || current === null) return undefined;
-    return drawFormula(text, display, current, () => setDrawn(text));
+    const stop = drawFormula(text, display, current);
+    return () => {
+      stop();
+      current.replaceChildren();
+    };
   }, [text, display, ready]);
-  const isDrawn = ready && drawn === text;
   return (
     <span className="markdown-formula" data-display={display || undefined} dir="ltr">
-      <code hidden={isDrawn}>{text}</code>
-      <span ref={place} hidden={!isDrawn} />
+      <span ref={place} />
+      <code>{text}</code>
     </span>
   );
 });

@@ -17,7 +17,7 @@ export function LazyMarkdown(props: MarkdownProps) {
 }
 
 /** Can be called early, so that it is there when the first answer is. */
-function loadMarkdown(): Promise<void> {
+export function loadMarkdown(): Promise<void> {
   loading ??= load();
   return loading;
 }

@@ -1,13 +1,15 @@
 import { memo, useLayoutEffect, useRef, useState } from "react";
 import type { Block, Inline, Side } from "@deltawire/tasks/markdown";
+import { partsOf } from "../parts-of.ts";
 import { isSame } from "../same.ts";
 import { useWords } from "../words/use-words.ts";
 import { inlineView } from "./inline-view.tsx";
-import { partsOf } from "./parts-of.ts";
 import { useScrolls } from "./use-scrolls.ts";
 import { markdownWords } from "./words.ts";
 
 type Row = Inline[][];
+
+const rowsInTable = 40;
 
 /**
  * Wide ones scroll in their own box, which the keyboard can reach then. A browser lays out a table as a whole whenever a row
@@ -17,7 +19,7 @@ export function TableView({ table }: { table: Block & { type: "table" } }) {
   const words = useWords(markdownWords);
   const { ref, scrolls } = useScrolls();
   const { head, rows, sides } = table;
-  const [first, ...others] = partsOf(rows);
+  const [first, ...others] = partsOf(rows, rowsInTable);
   const { firstTable, widths } = useColumnWidths(others.length > 0);
   return (
     <div

@@ -5,12 +5,13 @@ type Copying = "copy" | "copied" | "cannotCopy";
 
 const shownMs = 2000;
 
-export function useCopying(text: string): { state: Copying; copy: () => void } {
+/** `read`: what there is to copy when it is pressed. */
+export function useCopying(read: () => string): { state: Copying; copy: () => void } {
   const [state, setState] = useState<Copying>("copy");
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   useEffect(() => () => clearTimeout(timer.current), []);
   const copy = async () => {
-    const isCopied = await writeToClipboard(text);
+    const isCopied = await writeToClipboard(read());
     setState(isCopied ? "copied" : "cannotCopy");
     clearTimeout(timer.current);
     timer.current = setTimeout(() => setState("copy"), shownMs);

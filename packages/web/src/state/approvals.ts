@@ -43,6 +43,7 @@ export function createApprovals(options: ApprovalsOptions): KeptApprovals {
 
   const show = () => {
     const asked = trees().flatMap((tree) => approvalsIn(tree));
+    tellOfOthers(asked);
     const open = new Set(asked.filter(isOpen).map(({ approval }) => approval.approval_id));
     const resolved = new Set(asked.filter((each) => !isOpen(each)).map(idOf));
     const known = new Set(listed.map(idOf));
@@ -57,14 +58,14 @@ export function createApprovals(options: ApprovalsOptions): KeptApprovals {
     const all = [...listed.toSorted(byAge), ...live.toSorted(byAge)].filter(
       (each) => !isClosed(idOf(each)) && !resolved.has(idOf(each)),
     );
-    tellOfOthers(asked);
     pending.set(unlessSame(pending.get(), all));
     return live.some((each) => !isClosed(idOf(each)));
   };
 
   /** Whoever looks at a question, or writes an answer to it, is told why it goes. */
   const tellOfOthers = (asked: readonly Asked[]) => {
-    const shown = new Set(pending.get().map(idOf));
+    // The list may have been without it before the tree says why.
+    const shown = new Set([...pending.get().map(idOf), ...vanished]);
     for (const { approval } of asked) {
       const { approval_id, resolution, tool = "" } = approval;
       const isOurs = decided.has(approval_id) || deciding.get().has(approval_id);
@@ -88,7 +89,8 @@ export function createApprovals(options: ApprovalsOptions): KeptApprovals {
       return; // The connection says that nobody answers, and it is asked again when somebody does.
     }
     const ids = new Set(data.map(idOf));
-    for (const each of listed) vanished.add(idOf(each));
+    const shown = new Set(pending.get().map(idOf));
+    for (const each of listed) if (shown.has(idOf(each))) vanished.add(idOf(each));
     for (const id of ids) vanished.delete(id);
     listed = data;
     show();

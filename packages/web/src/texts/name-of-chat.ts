@@ -1,12 +1,13 @@
 import { wholeCharacters } from "@deltawire/tasks";
-import { chosenVersion, currentPath, wordsOf, type Chat } from "@deltawire/tasks/chats";
+import { chosenVersion, nextOnPath, wordsOf, type Chat } from "@deltawire/tasks/chats";
 
 const most = 80;
 
 /** Its title, and until it has one the first words that were asked in it; empty where nothing was said. */
 export function nameOfChat(chat: Chat): string {
   if (chat.title.trim() !== "") return chat.title;
-  for (const node of currentPath(chat)) {
+  let node = nextOnPath(chat, null);
+  for (; node !== undefined; node = nextOnPath(chat, node.node_id)) {
     if (node.kind !== "user") continue;
     const words = wordsOf(chosenVersion(node))
       .trimStart()

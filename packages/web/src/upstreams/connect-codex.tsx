@@ -89,7 +89,7 @@ function Diff({ file, diff }: { file: string; diff: string }) {
 }
 
 function ToCopy({ label, text, words }: { label: string; text: string; words: UpstreamWords }) {
-  const { state, copy } = useCopying(text);
+  const { state, copy } = useCopying(() => text);
   return (
     <div className="upstreams-copy">
       {/* What scrolls has to be reached by the keyboard. */}

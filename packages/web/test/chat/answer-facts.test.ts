@@ -1,6 +1,13 @@
 import type { AnswerVersion } from "@deltawire/tasks/chats";
 import { expect, test } from "vitest";
-import { canContinue, costOf, saysOf, whoMade, wordsToCopy } from "../../src/chat/answer-facts.ts";
+import {
+  canContinue,
+  costOf,
+  hasWordsToCopy,
+  saysOf,
+  whoMade,
+  wordsToCopy,
+} from "../../src/chat/answer-facts.ts";
 import { usedInRows, usedInShort } from "../../src/chat/usage-words.ts";
 import { chatWords } from "../../src/chat/words.ts";
 import { formatFor } from "../../src/words/format.ts";
@@ -72,6 +79,13 @@ test("what is copied are the words, without markers of references and without to
     ...saying("Code keeps `[^1]`."),
   ];
   expect(wordsToCopy([output])).toBe("It is sunny, says the report.\n\nCode keeps `[^1]`.");
+});
+
+test("there is something to copy where a message has words, and not where only a tool has", () => {
+  const call = { type: "tool_call", id: "c", call_id: "c", name: "look", arguments: "{}" } as const;
+  expect(hasWordsToCopy(version({ output: [call, ...saying("a")] }))).toBe(true);
+  expect(hasWordsToCopy(version({ output: [call, ...saying("")] }))).toBe(false);
+  expect(hasWordsToCopy(version({ output: [] }))).toBe(false);
 });
 
 test("only what has words of a model that chats can be gone on with", () => {

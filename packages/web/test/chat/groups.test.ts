@@ -1,26 +1,8 @@
 import { currentPath } from "@deltawire/tasks/chats";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import {
-  foldedText,
-  groupsOf,
-  groupSize,
-  groupWith,
-  guessedHeight,
-  placedOn,
-} from "../../src/chat/groups.ts";
+import { foldedText, guessedHeight, hasNode, placedOn } from "../../src/chat/groups.ts";
 import { answered, chatAfter, saying } from "./stage.ts";
-
-test("groups hold all nodes in order, five in each but the last", () => {
-  fc.assert(
-    fc.property(fc.array(fc.nat()), (items) => {
-      const groups = groupsOf(items);
-      expect(groups.flat()).toEqual(items);
-      for (const group of groups.slice(0, -1)) expect(group).toHaveLength(groupSize);
-      expect(groups.at(-1)?.length ?? 1).toBeGreaterThan(0);
-    }),
-  );
-});
 
 const chat = chatAfter(
   { type: "add_message", parent: null, message: { text: "one" } },
@@ -41,10 +23,11 @@ test("a node knows what stands above and below it, and its branches", () => {
   expect(placed[1]?.below?.node_id).toBe("node_4");
 });
 
-test("the group of a node is found, and none of a node on another branch", () => {
-  const path = currentPath(chat);
-  expect(groupWith(path, "node_4")).toBe(0);
-  expect(groupWith(path, "node_3")).toBe(-1);
+test("a node is found among those that are placed, and not one of another branch, nor none", () => {
+  const placed = placedOn(chat, currentPath(chat));
+  expect(hasNode(placed, "node_4")).toBe(true);
+  expect(hasNode(placed, "node_3")).toBe(false);
+  expect(hasNode(placed, undefined)).toBe(false);
 });
 
 test("a long answer is guessed to be higher than a short one", () => {

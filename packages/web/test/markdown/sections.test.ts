@@ -1,7 +1,5 @@
 import { expect, test } from "vitest";
-import { partsOf } from "../../src/markdown/parts-of.ts";
 import { ranksOf, Sections } from "../../src/markdown/sections.ts";
-import { isSame } from "../../src/same.ts";
 
 test("a full section stays the same object while the text grows, and when it ends", () => {
   const sections = new Sections();
@@ -39,14 +37,4 @@ test("a heading's rank goes on from the section before", () => {
     [3, 4],
     [5],
   ]);
-});
-
-test("parts hold everything once, and are the same if what they hold is", () => {
-  const all = Array.from({ length: 95 }, (_, nth) => ({ nth }));
-  const parts = partsOf(all);
-  expect(parts.map(({ from }) => from)).toEqual([0, 40, 80]);
-  expect(parts.flatMap(({ part }) => part)).toEqual(all);
-  expect(isSame(all, [...all])).toBe(true);
-  expect(isSame(all, all.with(3, { nth: 3 }))).toBe(false);
-  expect(isSame(all, all.slice(1))).toBe(false);
 });

@@ -1,0 +1,92 @@
+import { beforeEach, expect, test, vi } from "vitest";
+import { createNearWatcher } from "../../src/chat/near-watcher.ts";
+
+/** A view of 800 px, from 0 on, of which a browser tells what is 1500 px around it. */
+const view = { top: 0, bottom: 800 };
+const near = { top: view.top - 1500, bottom: view.bottom + 1500 };
+
+let look: (entries: object[]) => void;
+let frames: (() => void)[];
+
+beforeEach(() => {
+  frames = [];
+  vi.stubGlobal(
+    "IntersectionObserver",
+    class {
+      constructor(callback: (entries: object[]) => void) {
+        look = callback;
+      }
+      observe() {}
+      unobserve() {}
+      disconnect() {}
+    },
+  );
+  vi.stubGlobal("requestAnimationFrame", (run: () => void) => frames.push(run));
+  vi.stubGlobal("cancelAnimationFrame", (nth: number) => (frames[nth - 1] = () => {}));
+  return () => vi.unstubAllGlobals();
+});
+
+function nextFrame(): void {
+  const due = frames;
+  frames = [];
+  for (const run of due) run();
+}
+
+function entry(target: Element, top: number, height = 100): object {
+  const bottom = top + height;
+  const isIntersecting = bottom >= near.top && top <= near.bottom;
+  return {
+    target,
+    isIntersecting,
+    boundingClientRect: { top, bottom, height },
+    rootBounds: near,
+  };
+}
+
+function watching(names: readonly string[]) {
+  const watcher = createNearWatcher();
+  const told: string[] = [];
+  const elements = Object.fromEntries(names.map((name) => [name, {} as Element]));
+  const of = (name: string): Element => elements[name] ?? ({} as Element);
+  const stops = names.map((name) =>
+    watcher.watch(of(name), null, (isNear, height) =>
+      told.push(`${name} ${isNear ? "near" : "far"} ${height}`),
+    ),
+  );
+  return { told, of, stops };
+}
+
+test("of those that come near one is told at once and one in each frame, the nearest first", () => {
+  const { told, of } = watching(["above", "seen", "far below", "below"]);
+  look([
+    entry(of("above"), -700),
+    entry(of("seen"), 100),
+    entry(of("far below"), 5000),
+    entry(of("below"), 900),
+  ]);
+  // What is far is told at once: that costs little.
+  expect(told).toEqual(["far below far 100", "seen near 100"]);
+  nextFrame();
+  expect(told.slice(2)).toEqual(["below near 100"]);
+  nextFrame();
+  nextFrame();
+  expect(told.slice(3)).toEqual(["above near 100"]);
+});
+
+test("what comes near meanwhile takes its turn, and what has left again is not told", () => {
+  const { told, of } = watching(["one", "two", "three"]);
+  look([entry(of("one"), 0), entry(of("two"), 1000)]);
+  look([entry(of("three"), 850), entry(of("two"), 9000, 250)]);
+  expect(told).toEqual(["one near 100", "two far 250"]);
+  nextFrame();
+  nextFrame();
+  expect(told.slice(2)).toEqual(["three near 100"]);
+});
+
+test("what is no longer watched is not told", () => {
+  const { told, of, stops } = watching(["one", "two"]);
+  look([entry(of("one"), 0), entry(of("two"), 10)]);
+  for (const stop of stops) stop();
+  nextFrame();
+  expect(told).toEqual(["one near 100"]);
+});
