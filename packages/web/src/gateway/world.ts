@@ -1,6 +1,6 @@
 import type { Schedule } from "@deltawire/tasks";
 import { createRouter, type Router } from "../state/route.ts";
-import { framePace, type Frames } from "./frame-pace.ts";
+import { inFrame } from "./browser-frames.ts";
 
 /** What the page needs of the browser, so that all else runs without one. */
 export interface World {
@@ -32,7 +32,6 @@ const longestWaitMs = 2 ** 31 - 1;
 
 export function browserWorld(window: Window & typeof globalThis): World {
   const { document, navigator } = window;
-  const inFrame = framePace(framesOf(window));
   return {
     base: "",
     fetch: (url, request) => window.fetch(url, request),
@@ -69,41 +68,6 @@ export function browserWorld(window: Window & typeof globalThis): World {
         listen(document, "visibilitychange", hidden),
       ];
       return () => leave.forEach((each) => each());
-    },
-  };
-}
-
-/** Frames stop when a tab is hidden before the next one: then a timer does it. */
-const longestFrameMs = 250;
-
-function framesOf(window: Window & typeof globalThis): Frames {
-  // A message comes when the frame in which it was sent has been drawn.
-  const { port1, port2 } = new window.MessageChannel();
-  let waiting: (() => void)[] = [];
-  port1.addEventListener("message", () => {
-    const all = waiting;
-    waiting = [];
-    for (const run of all) run();
-  });
-  port1.start();
-  return {
-    now: () => window.performance.now(),
-    request(run) {
-      const cancel = () => {
-        window.cancelAnimationFrame(frame);
-        window.clearTimeout(timer);
-      };
-      const once = () => {
-        cancel();
-        run();
-      };
-      const frame = window.requestAnimationFrame(once);
-      const timer = window.setTimeout(once, longestFrameMs);
-      return cancel;
-    },
-    drawn(run) {
-      waiting.push(run);
-      port2.postMessage(undefined);
     },
   };
 }

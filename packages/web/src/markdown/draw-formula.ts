@@ -1,10 +1,14 @@
 import type { katex as Katex } from "./katex.ts";
+import { inFrame } from "../gateway/browser-frames.ts";
 import { whenIdle } from "./idle.ts";
 
 /** A longer one would hold up the page. */
 const longest = 2000;
 
-/** Draws a formula into an element when the page is idle, if it is one that can be drawn. What it returns stops it. */
+/**
+ * Draws a formula when the page is idle, if it is one that can be drawn, and puts it into an element together with what
+ * else is new. What it returns stops it.
+ */
 export function drawFormula(text: string, displayMode: boolean, place: HTMLElement): () => void {
   if (text.length > longest) return () => {};
   let isStopped = false;
@@ -12,8 +16,9 @@ export function drawFormula(text: string, displayMode: boolean, place: HTMLEleme
   const draw = (katex: typeof Katex) => {
     if (isStopped) return;
     stop = whenIdle(() => {
+      const drawn = document.createElement("span");
       try {
-        katex.render(text, place, {
+        katex.render(text, drawn, {
           displayMode,
           throwOnError: true,
           strict: "ignore",
@@ -22,8 +27,9 @@ export function drawFormula(text: string, displayMode: boolean, place: HTMLEleme
           maxExpand: 1000,
         });
       } catch {
-        // What was written stays.
+        return; // What was written stays.
       }
+      stop = inFrame(() => place.replaceChildren(...drawn.childNodes));
     });
   };
   loading ??= load();
