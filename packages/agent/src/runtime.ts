@@ -7,6 +7,7 @@ import {
   type Limits,
   type LogEntry,
   type Resolution,
+  type TaskEvent,
   type TaskLog,
   type TaskTree,
 } from "@deltawire/tasks";
@@ -134,6 +135,11 @@ export class Runtime {
   /** The kept state of a task that runs here. */
   live(rootTaskId: string): TaskTree | undefined {
     return this.#trees.get(rootTaskId)?.tree.kept;
+  }
+
+  /** What the calls and models of a task that runs here have last told of how far they are, of those that are not done. */
+  progress(rootTaskId: string): TaskEvent[] {
+    return this.#trees.get(rootTaskId)?.tree.progress.events ?? [];
   }
 
   /** What a task has come to, whether it runs or has ended. */

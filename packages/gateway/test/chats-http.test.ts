@@ -230,7 +230,9 @@ describe("a chat", () => {
     const openai = await client.exportAs(id, "openai");
     expect(openai.filename).toBe("a b c 你好.openai.json");
     const messages = JSON.parse(openai.text) as unknown;
-    expect((await client.importFrom(messages)).data).toMatchObject([{ messages: 2 }]);
+    expect((await client.importFrom(messages)).data).toMatchObject([
+      { messages: 2, first_words: "你好 there" },
+    ]);
     const inOne = await client.exportAs(id, "glued");
     expect(inOne.filename).toBe("a b c 你好.glued.json");
     const glued = JSON.parse(inOne.text) as { messages: unknown };

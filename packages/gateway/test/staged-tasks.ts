@@ -62,6 +62,10 @@ export class StagedTasks implements TaskRuntime {
     return this.#tasks.get(rootTaskId)?.kept;
   }
 
+  progress(): never[] {
+    return [];
+  }
+
   subscribe(rootTaskId: string, listener: Listener): () => void {
     const all = this.listeners.get(rootTaskId) ?? new Set();
     this.listeners.set(rootTaskId, all.add(listener));

@@ -2,7 +2,7 @@ import { defineAgent, defineTool, Runtime, RuntimeError, type Model } from "@del
 import { openStore } from "@deltawire/store";
 import { stateHash, taskView, validateLog, type TaskEvent, type TaskView } from "@deltawire/tasks";
 import type { JsonObject, ResponsesRequest } from "@deltawire/wire";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { reduced, stageOf, Stream, toldHash, type Stage } from "./task-stage.ts";
 import { pause, until } from "./scene.ts";
 
@@ -144,4 +144,82 @@ test("a start that is repeated by its key is the same task, and an unknown agent
     404,
     { error: { code: "unknown_agent", message: 'there is no agent "nobody"' } },
   ]);
+});
+
+describe("how far a tool is", () => {
+  /** A task whose call of a tool tells something, and ends, when it is told to. */
+  async function counting() {
+    const store = await openStore({ path: ":memory:" });
+    let tell: (message: string) => void = () => undefined;
+    let end: () => void = () => undefined;
+    const note = defineTool({
+      name: "note",
+      description: "Keeps a note, slowly.",
+      run: (_input, context) =>
+        new Promise<string>((resolve) => {
+          tell = (message) => context.progress(message, 0.5);
+          end = () => resolve("noted");
+        }),
+    });
+    const model = modelOf((_request, round) => (round === 0 ? callOfNote() : words(3, () => gate)));
+    let open: () => void = () => undefined;
+    const gate = new Promise<void>((resolve) => (open = resolve));
+    const agent = defineAgent({ name: "helper", instructions: "Help.", model, tools: [note] });
+    const stage = await stageOf(
+      new Runtime({ log: store, blobs: store, agentFor: () => agent, model: () => model }),
+      store,
+    );
+    const taskId = await start(stage);
+    const follow = (query = "") => new Stream(`${stage.url}/api/tasks/${taskId}/events${query}`);
+    const first = follow("?after=-1");
+    await first.until("a run", ({ types }) => types.includes("task.tool_execution.started"));
+    const told = async (message: string) => {
+      tell(message);
+      await first.until(message, (stream) => progressIn(stream).at(-1)?.message === message);
+    };
+    return { first, follow, told, end: () => end(), goOn: () => open() };
+  }
+
+  const progressIn = ({ frames }: Stream) =>
+    frames.flatMap(({ event }) => (event.type === "task.tool_execution.progress" ? [event] : []));
+
+  test("is told at once to whoever comes in between, and changes nothing", async () => {
+    const { first, follow, told, end, goOn } = await counting();
+    await told("1 of 3");
+    await told("2 of 3");
+    const snapshot = follow();
+    const resumed = follow(`?after=${first.lastId}`);
+    await snapshot.until("the report", (stream) => progressIn(stream).length === 1);
+    await resumed.until("the report", (stream) => progressIn(stream).length === 1);
+    expect(snapshot.types.slice(1)).toEqual(["task.snapshot", "task.tool_execution.progress"]);
+    expect(progressIn(snapshot)[0]).toMatchObject({ message: "2 of 3", fraction: 0.5 });
+    expect(snapshot.lastId).toBe(first.lastId);
+    expect(resumed.lastId).toBeUndefined();
+    for (const stream of [snapshot, resumed])
+      expect(progressIn(stream)[0]).not.toHaveProperty("sequence_number");
+    await told("3 of 3");
+    end();
+    await first.until("words", ({ types }) => types.includes("task.tool_execution.done"));
+    goOn();
+    for (const stream of [first, snapshot, resumed]) await stream.untilEnd();
+    expect(progressIn(snapshot).map(({ message }) => message)).toEqual(["2 of 3", "3 of 3"]);
+    expect(progressIn(first).map(({ message }) => message)).toEqual(["1 of 3", "2 of 3", "3 of 3"]);
+    expect(reduced(snapshot.frames)).toEqual(reduced(first.frames));
+    expect(stateHash(taskView(reduced(snapshot.frames)))).toBe(toldHash(first));
+  });
+
+  test("is not told of a call that is done, nor twice to whoever reads it in the log", async () => {
+    const { first, follow, told, end, goOn } = await counting();
+    await told("1 of 1");
+    const all = follow("?after=-1");
+    await all.until("the report", (stream) => progressIn(stream).length > 0);
+    end();
+    await first.until("the end", ({ types }) => types.includes("task.tool_execution.done"));
+    const late = follow();
+    await late.until("a snapshot", ({ types }) => types.includes("task.snapshot"));
+    goOn();
+    for (const stream of [all, late]) await stream.untilEnd();
+    expect(progressIn(all)).toHaveLength(1);
+    expect(progressIn(late)).toEqual([]);
+  });
 });

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { queryParts } from "../src/chats/search-query.ts";
 import { indexedText, termsOf } from "../src/chats/search-terms.ts";
-import { marksIn, snippetOf } from "../src/chats/snippet.ts";
+import { marksIn, plainSnippetOf, snippetOf } from "../src/chats/snippet.ts";
 import { ChatStage, found } from "../src/contract/chat-scenario.ts";
 import { opened, temporaryFolder } from "./opened.ts";
 
@@ -77,10 +77,13 @@ describe("for any text", () => {
     );
   });
 
-  test("marks lie in what is shown, in order, and none in another", () => {
+  test.each([
+    ["a text", snippetOf],
+    ["Markdown", plainSnippetOf],
+  ] as const)("marks lie in what is shown of %s, in order, and none in another", (_, snippet) => {
     fc.assert(
       fc.property(text, text, (said, query) => {
-        const { text: shown, marks } = snippetOf(said.repeat(5), queryParts(query));
+        const { text: shown, marks } = snippet(said.repeat(5), queryParts(query));
         let last = -1;
         for (const [start, end] of marks) {
           expect(start).toBeGreaterThan(last);
@@ -91,6 +94,37 @@ describe("for any text", () => {
         expect(shown.isWellFormed()).toBe(true);
       }),
     );
+  });
+});
+
+describe("of Markdown a hit shows the words", () => {
+  const shown = (markdown: string, query: string) => {
+    const { text, marks } = plainSnippetOf(markdown, queryParts(query));
+    return { text, marked: marks.map(([start, end]) => text.slice(start, end)) };
+  };
+
+  test("and marks them where they stand without its signs", () => {
+    const markdown =
+      "# Animals\n\n> You said **otters**\n\n- `otters` swim [^1]\n- [badgers](https://b.example/) do not";
+    expect(shown(markdown, "otters")).toEqual({
+      text: "Animals You said otters otters swim badgers do not",
+      marked: ["otters", "otters"],
+    });
+    expect(shown(markdown, '"swim badgers"').marked).not.toEqual([]);
+  });
+
+  test("from the middle of a long one, which is told at both ends", () => {
+    const markdown = `${"- *some* words\n".repeat(300)}> the **otter** here\n${"- *more* words\n".repeat(300)}`;
+    const { text, marked } = shown(markdown, "otter");
+    expect(text).toMatch(/^…(?:some words )+the otter here (?:more words )+.*…$/);
+    expect(marked).toEqual(["otter"]);
+    const line = `${"*word* ".repeat(5000)}otter ${"*word* ".repeat(5000)}`;
+    expect(shown(line, "otter").text).toMatch(/^…[word ]+otter[word ]+…$/);
+  });
+
+  test("as it was written where it is only in an address", () => {
+    const markdown = "See [this](https://otters.example/swim).";
+    expect(shown(markdown, "otters")).toEqual({ text: markdown, marked: ["otters"] });
   });
 });
 

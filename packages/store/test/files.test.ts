@@ -3,9 +3,11 @@ import { statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { openStore } from "@deltawire/store";
+import { summaryOf } from "@deltawire/tasks/chats";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { appendBatch } from "../src/append.ts";
 import { batchOf } from "../src/batch.ts";
+import { createChats } from "../src/chats/save-chat.ts";
 import { ChatStage, found } from "../src/contract/chat-scenario.ts";
 import { openForWriting } from "../src/database.ts";
 import { migrations } from "../src/sql/migrations.ts";
@@ -171,6 +173,47 @@ describe("a file of an earlier version", () => {
     const kept = await stage.create("a chat", "hello");
     expect(await found(store, "hello")).toEqual(["a chat"]);
     expect(kept.stamp).toBe(1);
+  });
+
+  test("without the first words of its chats gets them, of the path that is chosen", async () => {
+    const stage = new ChatStage(await opened({ folder: temporaryFolder() }));
+    const { chat: edited, node: node_id } = stage.edit(stage.chat(""), {
+      type: "add_message",
+      parent: null,
+      message: { text: "Hello" },
+    });
+    const attachments = [{ kind: "file", url: "https://a.example/b", filename: "b.txt" }] as const;
+    const message = { text: "Hello 'again'", attachments };
+    const another = { type: "add_message", parent: null, message: { text: "Another" } } as const;
+    const chats = [
+      stage.chat("", "  What  is\n\n\tthe   weather? ", "Sunny.", "And tomorrow?"),
+      stage.chat(""),
+      stage.chat("Long", "y ".repeat(5000)),
+      stage.edit(edited, { type: "add_message_version", node_id, message }).chat,
+      stage.edit(stage.chat("", "One way"), another).chat,
+      stage.chat("", " \n", "Say something.", "Something"),
+    ];
+
+    const path = join(temporaryFolder(), "chats.db");
+    const old = openForWriting(path, { ...options, migrations: migrations.slice(0, 2) });
+    old.transaction(() => {
+      for (const chat of chats) createChats(old, [{ chat }]);
+      old.execute("UPDATE chats SET summary = json_remove(summary, '$.first_words')");
+    });
+    old.close();
+
+    const store = await opened({ path });
+    const listed = await store.listChats({ limit: 10 });
+    const summaries = chats.map((chat, at) => summaryOf({ chat, stamp: at + 1 }));
+    expect(listed).toEqual(expect.arrayContaining(summaries));
+    expect(summaries.map(({ first_words }) => first_words)).toEqual([
+      "What is the weather?",
+      "",
+      "y ".repeat(100).trim(),
+      "Hello 'again' b.txt",
+      "Another",
+      "Something",
+    ]);
   });
 });
 

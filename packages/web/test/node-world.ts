@@ -37,6 +37,7 @@ export function nodeWorld(
     now: Date.now,
     newId: () => `id-${(ids += 1)}-${Math.random()}`,
     storage,
+    tabStorage: memoryStorage(),
     router: { route, go: route.set, replace: route.set },
     languages: ["en"],
     isVisible: () => now.visible,

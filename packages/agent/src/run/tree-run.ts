@@ -19,6 +19,7 @@ import { endTask } from "./end-task.ts";
 import { brief } from "../event-text.ts";
 import type { Cuts } from "../calls/cuts.ts";
 import { Journal } from "../log/journal.ts";
+import { LatestProgress } from "../log/latest-progress.ts";
 import type { Model } from "../model.ts";
 import type { ModelWaits } from "../model/model-waits.ts";
 import type { PrivateParts } from "../log/private-parts.ts";
@@ -72,6 +73,8 @@ export class TreeRun {
   readonly tasks = new Map<string, TaskRun>();
   /** The reduction of what is kept. */
   kept: TaskTree;
+  /** Of what is kept. */
+  readonly progress = new LatestProgress();
   /** Calls whose tools are at work, until what came of them is written down. */
   readonly atWork = new Set<string>();
   hasFailed = false;
@@ -101,6 +104,7 @@ export class TreeRun {
         state: () => this.writer.state,
         onKept: (entries, kept) => {
           this.kept = kept;
+          this.progress.note(entries);
           onKept(entries, kept);
         },
         onFailed: (error) => {

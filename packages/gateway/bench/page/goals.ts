@@ -30,13 +30,10 @@ export function pageGoals({ sizes, streams, opened, hour }: Measured): Goal[] {
   ];
 }
 
-/** The round with the most frames; of several the one with the shortest task. */
-export function bestOf(rounds: readonly Frames[]): Frames | undefined {
-  return rounds.toSorted(
-    (one, other) =>
-      Math.round(other.perSecond) - Math.round(one.perSecond) ||
-      one.longestTask - other.longestTask,
-  )[0];
+/** The round that counts: as many had more frames as had fewer. */
+export function middleOf(rounds: readonly Frames[]): Frames | undefined {
+  const inOrder = rounds.toSorted((one, other) => one.perSecond - other.perSecond);
+  return inOrder[Math.floor((inOrder.length - 1) / 2)];
 }
 
 function sizeGoals([start]: readonly Loaded[]): Goal[] {
@@ -52,35 +49,37 @@ function sizeGoals([start]: readonly Loaded[]): Goal[] {
 }
 
 function streamGoals({ of: { title, beside }, rounds }: Played): Goal[] {
-  const best = bestOf(rounds);
-  if (best === undefined || beside) return [];
-  return [framesGoal(title, best), taskGoal(title, best.longestTask)];
+  if (rounds.length === 0 || beside) return [];
+  return [framesGoal(title, rounds), taskGoal(title, rounds)];
 }
 
 function openGoals(opened: readonly Opened[]): Goal[] {
-  const scrolled = bestOf(opened.map((one) => one.scrolled));
-  if (scrolled === undefined) return [];
-  const shortest = Math.min(...opened.map((one) => one.longestTask));
+  if (opened.length === 0) return [];
+  const scrolled = opened.map((one) => one.scrolled);
   return [
-    taskGoal("opening a chat of 1,000 items", shortest),
+    taskGoal("opening a chat of 1,000 items", opened),
     framesGoal("scrolling through it", scrolled),
-    taskGoal("scrolling through it", scrolled.longestTask),
+    taskGoal("scrolling through it", scrolled),
   ];
 }
 
-function framesGoal(title: string, { perSecond, p95, p99 }: Frames): Goal {
+function framesGoal(title: string, rounds: readonly Frames[]): Goal {
+  const { perSecond = NaN, p95 = NaN, p99 = NaN } = middleOf(rounds) ?? {};
+  const all = rounds.map((round) => round.perSecond.toFixed(1)).join(", ");
   return {
     goal: `${title}: 60 frames a second (${leastFrames} at the least)`,
     met: perSecond >= leastFrames,
-    measured: `${perSecond.toFixed(1)}, p95 ${p95.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms`,
+    measured: `${perSecond.toFixed(1)} (of ${all}), p95 ${p95.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms`,
   };
 }
 
-function taskGoal(title: string, ms: number): Goal {
+/** In no round. */
+function taskGoal(title: string, rounds: readonly { longestTask: number }[]): Goal {
+  const longest = Math.max(...rounds.map((round) => round.longestTask));
   return {
     goal: `${title}: no task above ${longestTask} ms`,
-    met: ms <= longestTask,
-    measured: ms === 0 ? "none above 50 ms" : `${ms.toFixed(0)} ms`,
+    met: longest <= longestTask,
+    measured: longest === 0 ? "none above 50 ms" : `${longest.toFixed(0)} ms at the most`,
   };
 }
 

@@ -95,6 +95,25 @@ describe("a call", () => {
     expect(await answer.innerText()).toContain("The tunnel to the sea is dug.");
   });
 
+  test("that says no more is shown as far as it is after a reload, and in another tab", async () => {
+    const { tab, answer } = await asked('dig_tunnel to "the sea"', "owner");
+    await answer.getByText("half of the way").waitFor();
+    await tab.reload();
+    const other = await tab.context().newPage();
+    await other.goto(tab.url());
+    for (const each of [tab, other]) {
+      const progress = lastAnswer(each).getByRole("progressbar", {
+        name: "Progress of dig_tunnel",
+      });
+      await progress.waitFor();
+      expect(await progress.evaluate((bar: HTMLProgressElement) => bar.value)).toBe(0.5);
+      await lastAnswer(each).getByText("half of the way").waitFor();
+    }
+    letGo();
+    await endedAnswers(tab, 1);
+    expect(await lastAnswer(tab).getByRole("progressbar").count()).toBe(0);
+  });
+
   test("counts while somebody looks on", async () => {
     const { tab, answer } = await asked("slow_count to 2");
     const progress = answer.getByRole("progressbar", { name: "Progress of slow_count" });

@@ -1,5 +1,5 @@
 import { defineAgent, defineTool } from "@deltawire/agent";
-import type { Locator, Page } from "playwright-core";
+import type { Locator, Page, Route } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { pictureFor, toneFor } from "../../src/demo/media.ts";
 import {
@@ -12,7 +12,7 @@ import {
   toldWith,
   topInView,
 } from "./in-chat.ts";
-import { say, staged, takePicture } from "./stage.ts";
+import { focusedIn, say, staged, takePicture } from "./stage.ts";
 
 /* Where messages are written: what goes with them, to whom, and what becomes of what is not sent yet. */
 
@@ -293,6 +293,27 @@ describe("what is not sent yet", () => {
     expect(await messages(tab).count()).toBe(1);
   });
 
+  test("stays with each of two tabs of a chat, however often they are reloaded", async () => {
+    const person = await stage.person();
+    const hash = await stage.chat();
+    const [one, other] = [await person.tab(hash), await person.tab(hash)];
+    await messageBox(one).fill("of one tab");
+    await messageBox(other).fill("of the other");
+    for (const tab of [one, other, one, one, other]) {
+      await tab.bringToFront();
+      await tab.reload();
+      const text = tab === one ? "of one tab" : "of the other";
+      await expect.poll(() => messageBox(tab).inputValue()).toBe(text);
+    }
+    await messageBox(other).press("Enter");
+    await endedAnswers(other, 1);
+    await other.close();
+    await one.close();
+    const later = await person.tab(hash);
+    await expect.poll(() => messageBox(later).inputValue()).toBe("of one tab");
+    expect(await messages(later).first().innerText()).toContain("of the other");
+  });
+
   test("is not sent by the Enter of an input method", async () => {
     const tab = await opened();
     await messageBox(tab).focus();
@@ -324,6 +345,103 @@ describe("what is not sent yet", () => {
     expect(await height()).toBeGreaterThan(2.5 * one);
     await messageBox(tab).fill("line\n".repeat(200));
     expect(await height()).toBeLessThan(400);
+  });
+});
+
+describe("an edit that is slow to be saved", () => {
+  const editor = (tab: Page) => tab.getByRole("textbox", { name: "Edit your message" });
+  const send = (tab: Page) => messages(tab).getByRole("button", { name: "Send", exact: true });
+
+  /** A message that was edited and sent; what is asked for that waits for the test. */
+  async function sent() {
+    const person = await stage.person();
+    const [here, elsewhere] = [await stage.chat({ model: "usual" }), await stage.chat()];
+    const tab = await person.tab(here);
+    await say(tab, "Say one");
+    await endedAnswers(tab, 1);
+    const asked: Route[] = [];
+    await tab.route("**/edit", (route) => void asked.push(route));
+    await messages(tab).first().hover();
+    await messages(tab).getByRole("button", { name: "Edit", exact: true }).click();
+    await editor(tab).fill("Say two");
+    await send(tab).click();
+    await expect.poll(() => asked.length).toBe(1);
+    const leaveAndComeBack = async () => {
+      await tab.evaluate((hash) => (location.hash = hash), elsewhere);
+      await editor(tab).waitFor({ state: "detached" });
+      await tab.evaluate((hash) => (location.hash = hash), here);
+      await expect.poll(() => editor(tab).inputValue()).toBe("Say two");
+    };
+    return { tab, asked, leaveAndComeBack };
+  }
+
+  test("is known to be on its way when its chat is left and come back to, and closed when it has arrived", async () => {
+    const { tab, asked, leaveAndComeBack } = await sent();
+    await leaveAndComeBack();
+    expect(await send(tab).getAttribute("aria-busy")).toBe("true");
+    expect(await editor(tab).isEditable()).toBe(false);
+    await takePicture(tab, "composer-edit-on-its-way");
+    await send(tab).click({ force: true });
+    await editor(tab).press("Control+Enter");
+    await messageBox(tab).focus();
+    await asked[0]?.continue();
+    await editor(tab).waitFor({ state: "detached" });
+    await tab.getByRole("group", { name: "Version 2 of 2" }).first().waitFor();
+    expect(await focusedIn(tab)).toBe("Message");
+    expect(asked).toHaveLength(1);
+    await tab.reload();
+    await messages(tab).first().getByText("Say two").waitFor();
+    expect(await editor(tab).count()).toBe(0);
+  });
+
+  test("is closed, too, if it has arrived while it was out of sight", async () => {
+    const said = Array.from({ length: 40 }, (_, at) => [
+      { role: "user", content: at === 0 ? "The beginning" : `Question ${at}` },
+      { role: "assistant", content: `Answer ${at} goes on. `.repeat(60) },
+    ]);
+    const tab = await (await stage.person()).tab(await stage.importChat({ messages: said.flat() }));
+    const scrollTo = (end: "top" | "bottom") =>
+      tab
+        .getByRole("log", { name: "Conversation" })
+        .evaluate((list, to) => list.scrollTo(0, to === "top" ? 0 : list.scrollHeight), end);
+    const first = messages(tab).filter({ hasText: "The beginning" });
+    const toTop = async () => {
+      const isThere = async () => {
+        await scrollTo("top");
+        return first.count();
+      };
+      await expect.poll(isThere).toBe(1);
+    };
+    await toTop();
+    await first.hover();
+    await first.getByRole("button", { name: "Edit", exact: true }).click();
+    await editor(tab).fill("The beginning of it");
+    const asked: Route[] = [];
+    await tab.route("**/edit", (route) => void asked.push(route));
+    await messages(tab).getByRole("button", { name: "Only change" }).click();
+    await expect.poll(() => asked.length).toBe(1);
+    await scrollTo("bottom");
+    await editor(tab).waitFor({ state: "detached" });
+    const arrived = tab.waitForResponse("**/edit");
+    await asked[0]?.continue();
+    await arrived;
+    await toTop();
+    await first.getByRole("group", { name: "Version 2 of 2" }).waitFor();
+    await expect.poll(() => editor(tab).count()).toBe(0);
+  });
+
+  test("is there to be sent again if it failed meanwhile, and is sent once", async () => {
+    const { tab, asked, leaveAndComeBack } = await sent();
+    await leaveAndComeBack();
+    // The gateway has got it, and the reply is lost.
+    await asked[0]?.fetch();
+    await asked[0]?.fulfill({ status: 500, body: "{}" });
+    await expect.poll(() => send(tab).getAttribute("aria-busy")).toBe(null);
+    expect(await editor(tab).inputValue()).toBe("Say two");
+    await tab.unroute("**/edit");
+    await send(tab).click();
+    await editor(tab).waitFor({ state: "detached" });
+    await tab.getByRole("group", { name: "Version 2 of 2" }).first().waitFor();
   });
 });
 

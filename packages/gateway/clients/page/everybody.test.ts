@@ -1,4 +1,4 @@
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { ask, endedAnswer, focusedIn, lastAnswer, staged, tabTo, takePicture } from "./stage.ts";
 
@@ -67,73 +67,183 @@ test("a whole conversation goes without a mouse", async () => {
 });
 
 describe("in Chinese", () => {
-  /** All words that are shown or read out, but those of models, agents and people. */
+  /** What people, models and tools have said has elements of its own. */
+  const said = [
+    "code, pre, kbd, textarea, noscript, .plain-text, .markdown, .blocks-text, .list-title, .list-excerpt, .chat-title",
+    ".answer-call:not(.answer-sub-agent) .answer-call-line",
+  ].join();
+
+  /** All other words that are shown or read out, those of the frames of code and tables too. */
   function latinIn(tab: Page): Promise<string[]> {
-    return tab.evaluate(() => {
+    return tab.evaluate((said) => {
       const texts: string[] = [];
       const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
       while (walker.nextNode() !== null) {
         const { parentElement, textContent } = walker.currentNode;
-        if (parentElement?.closest("code, pre, kbd, article, option, noscript") === null)
-          texts.push(textContent ?? "");
+        const isFrame = parentElement?.closest("figcaption, .for-readers") !== null;
+        if (isFrame || parentElement?.closest(said) === null) texts.push(textContent ?? "");
       }
       for (const each of document.body.querySelectorAll("[aria-label], [title], [placeholder]"))
-        if (each.closest("article") === null)
-          for (const name of ["aria-label", "title", "placeholder"])
-            texts.push(each.getAttribute(name) ?? "");
+        for (const name of ["aria-label", "title", "placeholder"])
+          texts.push(each.getAttribute(name) ?? "");
       return texts.filter((text) => /[A-Za-z]{3,}/.test(text));
-    });
+    }, said);
   }
-  /** Names, what the demo has said, and what stays as it is in any language. */
-  const names =
-    /^\{[^]*\}$|I call .*|.*The m.*…|null|get_weather|Paris|Oslo|text:|Ask|Deltawire|Codex|demo-agent|forecaster|messenger|lab(?:\/[\w-]+)?|DELTAWIRE_TOKEN|SQLite|JSON|HTML|Markdown|OpenAI|PDF|Chat Completions|Responses|Ctrl|Shift|Alt|Enter|Esc|Tab|config\.toml|npm start|migrate|generic|API|send_message|Bob|IANA|base64|top_p|temperature|http\S+/gi;
+  const names = [
+    /\b(?:demo-agent|forecaster|messenger|lab(?:\/[\w-]+)?|generic)\b/g,
+    /\b(?:get_weather|send_message|draw_picture|fail_on_purpose|slow_count|text:|Bob|Paris|Oslo|Rome)/g,
+    /\b(?:Deltawire|Codex|OpenAI|Chat Completions|Responses|SQLite|TypeScript|IANA)\b/g,
+    /\b(?:API|JSON|HTML|Markdown|PDF|base64|null|top_p|temperature|low|medium|high)\b/g,
+    /\b(?:DELTAWIRE_TOKEN|npm start|migrate|http\S+)|~\/\.codex\/config\.toml/g,
+    /\b(?:Ctrl|Shift|Alt|Enter|Esc|Tab|English)\b/g,
+  ];
+  /** What tools call their sources, and what a sub-agent says last, stand in lines of ours. */
+  const quoted = [
+    /The weather in (?:Paris|Rome)|A picture of a house by the sea/g,
+    /answered: \{.*\}/g,
+  ];
 
   async function english(tab: Page): Promise<string[]> {
-    const found = (await latinIn(tab)).map((text) => text.replaceAll(names, ""));
+    const found = (await latinIn(tab)).map((text) =>
+      [...quoted, ...names].reduce((rest, known) => rest.replaceAll(known, ""), text),
+    );
     return [...new Set(found.filter((text) => /[A-Za-z]{3,}/.test(text)))];
   }
 
-  test("no word of another language is left in any view", async () => {
-    const person = await stage.person({ locale: "zh-CN" });
-    const tab = await person.tab();
+  /** Looks at one view after the other, and keeps what is left in each. */
+  function watchFor(tab: Page) {
     const left: Record<string, string[]> = {};
     const check = async (view: string) => {
       const found = await english(tab);
       if (found.length > 0) left[view] = found;
       await takePicture(tab, `chinese-${view}`);
     };
+    return { left, check };
+  }
+
+  /** Says it, and waits for an answer to it. */
+  async function asked(tab: Page, words: string): Promise<Locator> {
+    const answers = tab.getByRole("article", { name: /回答/ });
+    const lastId = () => answers.evaluateAll((all) => all.at(-1)?.id);
+    const before = await lastId();
+    const box = tab.getByRole("textbox", { name: "消息", exact: true });
+    await box.fill(words);
+    await box.press("Enter");
+    await expect.poll(lastId).not.toBe(before);
+    return answers.last();
+  }
+
+  async function ended(tab: Page, answer: Locator): Promise<void> {
+    await answer.and(tab.locator(":not([aria-busy])")).waitFor();
+  }
+
+  test("no word of another language is left in any view", async () => {
+    const person = await stage.person({ locale: "zh-CN" });
+    const tab = await person.tab();
+    const { left, check } = watchFor(tab);
+    const dialog = tab.getByRole("dialog");
     await tab.getByRole("button", { name: "发送" }).waitFor();
     expect(await tab.evaluate(() => document.documentElement.lang)).toBe("zh-CN");
     await check("start");
 
-    const hash = await stage.chat();
-    await tab.goto(`${stage.gateway.url}/${hash}`);
-    const box = tab.getByRole("textbox", { name: "消息", exact: true });
-    await box.fill('请 send_message 给 Bob："你好"');
-    await box.press("Enter");
+    await tab.goto(`${stage.gateway.url}/${await stage.chat()}`);
+    const answer = await asked(tab, '请 send_message 给 Bob："你好"');
     await tab.getByRole("button", { name: "批准", exact: true }).waitFor();
     await check("approval");
     await tab.getByRole("button", { name: /^审批：1/ }).click();
     await check("tray");
     await tab.getByRole("button", { name: "批准", exact: true }).first().click();
-    await tab.getByRole("article").and(tab.locator(":not([aria-busy])")).nth(1).waitFor();
+    await ended(tab, answer);
     await check("chat");
 
     await tab.keyboard.press("Control+k");
     await tab.getByRole("combobox").waitFor();
     await check("palette");
+    for (const [view, command] of [
+      ["shortcuts", "快捷键"],
+      ["preferences", "偏好设置"],
+    ] as const) {
+      await tab.getByRole("combobox").fill(command);
+      await tab.keyboard.press("Enter");
+      await tab.getByRole("combobox", { name: /命令/ }).waitFor({ state: "detached" });
+      await dialog.waitFor();
+      await check(view);
+      await tab.keyboard.press("Escape");
+      await dialog.waitFor({ state: "detached" });
+      await tab.keyboard.press("Control+k");
+      await tab.getByRole("combobox").waitFor();
+    }
     await tab.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
     await tab.keyboard.press("Control+;");
-    await tab.getByRole("dialog").waitFor();
+    await dialog.waitFor();
     await check("settings");
     await tab.keyboard.press("Escape");
-    await tab.getByRole("dialog").waitFor({ state: "detached" });
+    await dialog.waitFor({ state: "detached" });
+
+    // A picture has the words of both in one element: here all of them are Chinese.
+    const hash = await stage.chat({ model: "lab/clean" });
+    await tab.goto(`${stage.gateway.url}/${hash}`);
+    await ended(tab, await asked(tab, "你好，你是谁？"));
     await tab.goto(`${stage.gateway.url}/${hash}/tree`);
     await tab.getByRole("treeitem").first().waitFor();
     await check("tree");
     await tab.goto(`${stage.gateway.url}/#/upstreams`);
     await tab.getByRole("region", { name: "lab", exact: true }).waitFor();
     await check("upstreams");
+    expect(left).toEqual({});
+  });
+
+  test("nor around what was said: in frames, cards, approvals, menus and editors", async () => {
+    const person = await stage.person({ locale: "zh-CN" });
+    const tab = await person.tab(await stage.chat());
+    const { left, check } = watchFor(tab);
+    const menu = tab.getByRole("menu");
+    const unfolded = async (answer: Locator, view: string) => {
+      await ended(tab, answer);
+      const folded = answer.locator(".answer-fold-head[aria-expanded=false]");
+      while ((await folded.count()) > 0) await folded.last().click();
+      await check(view);
+    };
+    // It gives the chat its title.
+    await unfolded(await asked(tab, "你好，你是谁？"), "words");
+    await unfolded(await asked(tab, "Show me markdown with a table, code and math"), "markdown");
+    await unfolded(await asked(tab, 'draw_picture of "a house by the sea"'), "picture");
+    const failing = await asked(tab, 'fail_on_purpose because "I say so"');
+    await failing.getByRole("button", { name: "放行", exact: true }).waitFor();
+    await check("held-result");
+    await failing.getByRole("button", { name: "放行", exact: true }).click();
+    await unfolded(failing, "failed-call");
+    const denied = await asked(tab, 'send_message to Bob: "hello"');
+    await denied.getByRole("button", { name: "拒绝" }).click();
+    await check("denying");
+    await denied.getByRole("button", { name: "拒绝" }).last().click();
+    await unfolded(denied, "denied-call");
+    await unfolded(await asked(tab, "ask forecaster about the weather in Paris"), "sub-agent");
+    const stopped = await asked(tab, "slow_count to 30");
+    await check("running");
+    await stopped.getByRole("button", { name: "停止", exact: true }).click();
+    await unfolded(stopped, "stopped");
+
+    await unfolded(await asked(tab, "What is the weather in Paris and Rome?"), "sources");
+    await tab.getByRole("log").locator(".answer-chip").last().hover();
+    await tab.getByRole("dialog").waitFor();
+    await check("source");
+    await tab.keyboard.press("Escape");
+    for (const name of ["此消息的更多操作", "此回答的更多操作"]) {
+      await tab.getByRole("button", { name }).last().click();
+      await menu.waitFor();
+      await check(name);
+      if (name.includes("消息")) await tab.keyboard.press("Escape");
+      else await menu.getByRole("menuitem", { name: "换个模型回答…" }).click();
+      await menu.waitFor({ state: "detached" });
+    }
+    await tab.getByRole("dialog").waitFor();
+    await check("retry");
+    await tab.keyboard.press("Escape");
+    await tab.getByRole("button", { name: "编辑", exact: true }).last().click();
+    await tab.getByRole("textbox", { name: "编辑消息" }).waitFor();
+    await check("editor");
     expect(left).toEqual({});
   });
 

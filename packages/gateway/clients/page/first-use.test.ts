@@ -1,6 +1,7 @@
 import { defineAgent, defineTool } from "@deltawire/agent";
 import type { Locator, Page } from "playwright-core";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { runningGateway } from "../../test/running-gateway.ts";
 import {
   answers,
   chooseWho,
@@ -11,7 +12,7 @@ import {
   pick,
   undo,
 } from "./in-chat.ts";
-import { ask, focusedIn, say, staged, takePicture } from "./stage.ts";
+import { ask, builtPage, focusedIn, say, staged, takePicture } from "./stage.ts";
 
 /* What somebody trips over who is here for the first time. */
 
@@ -58,6 +59,27 @@ async function waitingAtDoor(): Promise<Page> {
 
 const hasFocus = (locator: Locator) =>
   locator.evaluate((element) => document.activeElement === element);
+
+test("that only the demo answers is said, with how another model comes in its place", async () => {
+  const gateway = await runningGateway("", { page: builtPage });
+  onTestFinished(() => gateway.close());
+  const person = await stage.person({}, gateway.url);
+  const tab = await person.tab();
+  const hint =
+    /^Only the demo answers here\..* OPENAI_API_KEY\) or run npm start -- --upstream URL/;
+  await tab.getByRole("main").getByText(hint).waitFor();
+  await takePicture(tab, "first-demo");
+  await say(tab, "Hello");
+  await endedAnswers(tab, 1);
+  expect(await tab.getByText(hint).count()).toBe(0);
+  await tab.goto(`${gateway.url}/#/upstreams`);
+  await tab.getByRole("region", { name: "demo", exact: true }).getByText(hint).waitFor();
+
+  // The models of this one have other names.
+  const other = await (await stage.person()).tab();
+  await other.getByRole("region", { name: "Things to try" }).waitFor();
+  expect(await other.getByText(hint).count()).toBe(0);
+});
 
 describe("keys", () => {
   test("work after Escape, which leaves the box for the last message", async () => {

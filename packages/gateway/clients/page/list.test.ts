@@ -1,6 +1,6 @@
 import type { Locator, Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
-import { answers, downloadedBy, endedAnswers, messages, pick, undo } from "./in-chat.ts";
+import { answers, chooseWho, downloadedBy, endedAnswers, messages, pick, undo } from "./in-chat.ts";
 import { say, staged, takePicture } from "./stage.ts";
 
 /* All chats: how they stand, how they are found, and what can be done with them from outside. */
@@ -99,6 +99,36 @@ describe("each chat", () => {
     await tab.reload();
     await link(tab, "send_message").waitFor();
     expect(person.asked.filter((url) => url.endsWith("/edits"))).toEqual([]);
+  });
+
+  test("without a title has one name wherever it is named: the words that it began with", async () => {
+    const name = "What is said first";
+    const hash = await stage.importChat([
+      { role: "user", content: `  ${name}\n` },
+      { role: "assistant", content: "Words of an answer" },
+    ]);
+    const tab = await (await stage.person()).tab(hash);
+    await expect.poll(() => titles(tab)).toEqual([name]);
+    await row(tab, name).getByText("Words of an answer").waitFor();
+    await chooseWho(tab, "demo-agent");
+    await say(tab, 'send_message to Bob: "Hello"');
+    // It is named when it is answered.
+    await tab.getByRole("button", { name: "Approve" }).first().waitFor();
+    await row(tab, name).getByText('send_message to Bob: "Hello"').waitFor();
+    expect(await titles(tab)).toEqual([name]);
+    await tab.getByRole("main").getByRole("heading", { name }).waitFor();
+    await expect.poll(() => tab.title()).toBe(`(1) ${name} · Deltawire`);
+    await tab.getByRole("button", { name: "Approvals: 1 waiting for you" }).click();
+    await tab.getByRole("region", { name: "Waiting for you" }).getByText(`“${name}”`).waitFor();
+    await takePicture(tab, "list-untitled");
+    await tab.keyboard.press("Escape");
+    await tab.keyboard.press("Control+k");
+    await tab.getByRole("combobox").fill("said first");
+    await tab.getByRole("option", { name: new RegExp(`^${name}`) }).waitFor();
+    await tab.keyboard.press("Escape");
+    await search(tab).fill("first");
+    await list(tab).getByText("1 chat found").waitFor();
+    expect(await titles(tab)).toEqual([name]);
   });
 
   test("can be pinned: then it is first, and says so", async () => {
@@ -205,7 +235,7 @@ describe("a search", () => {
     expect(new Set(await list(tab).locator("mark").allInnerTexts())).toEqual(new Set(["otters"]));
     await takePicture(tab, "list-search");
     await list(tab)
-      .getByRole("link", { name: /> Tell me of otters/ })
+      .getByRole("link", { name: /You said: Tell me of otters I am a demo/ })
       .click();
     await messages(tab).filter({ hasText: "otters" }).waitFor();
     const marked = answers(tab).first();

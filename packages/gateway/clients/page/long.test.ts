@@ -38,6 +38,13 @@ function conversation(tab: Page): Locator {
   return tab.getByRole("log", { name: "Conversation" });
 }
 
+/** What stands out as found. */
+function markedWords(tab: Page): Promise<string[]> {
+  return tab.evaluate(() =>
+    [...(CSS.highlights.get("chat-found") ?? [])].map((range) => (range as Range).toString()),
+  );
+}
+
 interface Seen {
   readonly number: number;
   /** From the top of the list, in px. */
@@ -116,6 +123,60 @@ describe("a chat of 1,000 messages", () => {
     await takePicture(tab, "long-found");
     await tab.getByRole("button", { name: /^Jump to the end/ }).click();
     await answers(tab).last().getByText(`Answer ${turns}`).waitFor();
+  });
+
+  test("is looked through by the keys that find in a page, where the browser sees only what is drawn", async () => {
+    const tab = await opened();
+    const composer = tab.getByRole("textbox", { name: "Message", exact: true });
+    await composer.focus();
+    await tab.keyboard.press("Control+f");
+    const field = tab.getByRole("searchbox", { name: "Find in this chat" });
+    const count = tab.getByRole("search").getByRole("status");
+    await field.pressSequentially("is about PLATY");
+    const found = answers(tab).filter({ hasText: "Answer 7 is about platypuses." });
+    await found.waitFor();
+    await expect.poll(() => count.textContent()).toBe("in 1 message");
+    await expect.poll(() => markedWords(tab)).toEqual(["is about platy"]);
+    await takePicture(tab, "long-find");
+
+    await field.fill("answer 49");
+    const goesTo = async (number: number) => {
+      const marked = tab.locator("article[data-marked]");
+      await expect.poll(() => marked.textContent()).toContain(`Answer ${number} `);
+    };
+    // From where it is on: 49, then 490 to 499, and around.
+    await goesTo(49);
+    expect(await count.textContent()).toBe("message 1 of 11");
+    await field.press("Enter");
+    await goesTo(490);
+    await field.press("Shift+Enter");
+    await goesTo(49);
+    await field.press("Shift+Enter");
+    await goesTo(499);
+    expect(await count.textContent()).toBe("message 11 of 11");
+
+    await field.fill("wombats");
+    await expect.poll(() => count.textContent()).toBe("Not in this chat");
+    expect(await markedWords(tab)).toEqual([]);
+    await field.press("Escape");
+    await field.waitFor({ state: "detached" });
+    expect(await composer.evaluate((box) => box === document.activeElement)).toBe(true);
+  });
+
+  test("leaves the browser its own keys, pressed once more", async () => {
+    const tab = await opened();
+    const taken = await tab.evaluateHandle(() => {
+      const all: boolean[] = [];
+      const hear = (event: KeyboardEvent) => {
+        if (event.key === "f") setTimeout(() => all.push(event.defaultPrevented));
+      };
+      document.addEventListener("keydown", hear, { capture: true });
+      return all;
+    });
+    await tab.keyboard.press("Control+f");
+    await tab.getByRole("searchbox", { name: "Find in this chat" }).waitFor();
+    await tab.keyboard.press("Control+f");
+    await expect.poll(() => taken.jsonValue()).toEqual([true, false]);
   });
 
   test("goes on at once", async () => {

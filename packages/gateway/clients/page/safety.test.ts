@@ -1,6 +1,7 @@
 import { defineAgent, defineTool } from "@deltawire/agent";
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
+import { moreOf, pick } from "./in-chat.ts";
 import { ask, barriersOn, endedAnswer, lastAnswer, staged, takePicture } from "./stage.ts";
 
 const secret = "sk-of-the-model-0123456789";
@@ -209,15 +210,21 @@ describe("nobody is kept out", () => {
     phone: { viewport: { width: 390, height: 844 }, hasTouch: true },
   } as const;
 
-  test.each(Object.entries(looks))("%s", async (look, options) => {
-    const person = await stage.person(options);
-    const tab = await person.tab();
+  /** Looks at one view after the other, and keeps what is wrong with each. */
+  function watchFor(tab: Page, look: string) {
     const barriers: Record<string, string[]> = {};
     const check = async (view: string) => {
       const found = await barriersOn(tab);
       if (found.length > 0) barriers[view] = found;
       await takePicture(tab, `axe-${view}-${look}`);
     };
+    return { barriers, check };
+  }
+
+  test.each(Object.entries(looks))("%s", async (look, options) => {
+    const person = await stage.person(options);
+    const tab = await person.tab();
+    const { barriers, check } = watchFor(tab, look);
     await tab.getByRole("region", { name: "Things to try" }).waitFor();
     await check("start");
 
@@ -288,6 +295,110 @@ describe("nobody is kept out", () => {
 
     await tab.goto(`${stage.gateway.url}/#/upstreams`);
     await tab.getByRole("region", { name: "Connect Codex" }).waitFor();
+    await check("upstreams");
+    expect(barriers).toEqual({});
+  });
+
+  test.each(["light", "dark"] as const)("%s: lists, dialogs and a comparison", async (look) => {
+    const person = await stage.person({ colorScheme: look });
+    const hash = await stage.chat();
+    const tab = await person.tab(hash);
+    const { barriers, check } = watchFor(tab, look);
+    const dialog = tab.getByRole("dialog");
+    await ask(tab, "Show me markdown with a table, code and math");
+    await endedAnswer(tab);
+    await ask(tab, "Plan a trip");
+    await endedAnswer(tab);
+
+    await pick(tab.getByRole("button", { name: "More for this chat" }), "Tags…");
+    const tag = dialog.getByRole("textbox", { name: "Tag" });
+    await tag.fill("sea");
+    await tag.press("Enter");
+    await tag.fill("wo");
+    await check("tags");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.waitFor({ state: "detached" });
+
+    await pick(moreOf(lastAnswer(tab)), "Retry with another model…");
+    await check("retry");
+    await dialog.getByRole("button", { name: /^Who answers this once/ }).click();
+    await dialog.getByRole("combobox").fill("think-tags");
+    await check("retry-models");
+    await tab.keyboard.press("Enter");
+    await dialog.getByRole("button", { name: "Retry" }).click();
+    await tab.getByRole("article", { name: /^Answer of .*think-tags/ }).waitFor();
+    await endedAnswer(tab);
+
+    await tab.goto(`${stage.gateway.url}/${hash}/tree`);
+    await tab.getByRole("treeitem", { name: /think-tags/ }).click();
+    await check("tree-panel");
+    await tab.getByRole("button", { name: "Compare versions" }).click();
+    await tab.getByRole("region", { name: "Side B" }).locator("mark").first().waitFor();
+    await check("comparison");
+    await tab.getByRole("switch", { name: "Show differences" }).uncheck();
+    await check("comparison-whole");
+
+    const list = tab.getByRole("navigation", { name: "Chats" });
+    await list.getByRole("textbox", { name: "Search chats" }).fill("markdown");
+    await list.locator("mark").first().waitFor();
+    await check("found");
+    await list.getByRole("button", { name: "Clear the search" }).click();
+    const row = list.getByRole("listitem").first();
+    await row.hover();
+    await pick(row.getByRole("button", { name: /^Actions for/ }), "Delete");
+    await check("deleted");
+    await pick(list.getByRole("button", { name: /^Import, deleted/ }), "Deleted chats");
+    await list
+      .getByRole("button", { name: /^Restore/ })
+      .first()
+      .waitFor();
+    await check("deleted-chats");
+    await list
+      .getByRole("button", { name: /^Delete for good/ })
+      .first()
+      .click();
+    await dialog.waitFor();
+    await check("for-good");
+    await tab.keyboard.press("Escape");
+    expect(barriers).toEqual({});
+  });
+
+  test.each(["light", "dark"] as const)("%s, in Chinese", async (look) => {
+    const person = await stage.person({ colorScheme: look, locale: "zh-CN" });
+    const tab = await person.tab();
+    const { barriers, check } = watchFor(tab, `chinese-${look}`);
+    await tab.getByRole("button", { name: "发送" }).waitFor();
+    await check("start");
+
+    const hash = await stage.chat();
+    await tab.goto(`${stage.gateway.url}/${hash}`);
+    const box = tab.getByRole("textbox", { name: "消息", exact: true });
+    await box.fill('请 send_message 给 Bob："你好"');
+    await box.press("Enter");
+    const approve = tab.getByRole("button", { name: "批准", exact: true });
+    await approve.waitFor();
+    await check("approval");
+    await tab.getByRole("button", { name: /^审批：1/ }).click();
+    await check("approvals");
+    await tab.keyboard.press("Escape");
+    await approve.first().click();
+    await tab.getByRole("article").and(tab.locator(":not([aria-busy])")).nth(1).waitFor();
+    await check("chat");
+
+    await tab.keyboard.press("Control+;");
+    await tab.getByRole("dialog").waitFor();
+    await check("settings");
+    await tab.keyboard.press("Escape");
+    await tab.getByRole("dialog").waitFor({ state: "detached" });
+    await tab.keyboard.press("Control+k");
+    await tab.getByRole("combobox").waitFor();
+    await check("palette");
+    await tab.keyboard.press("Escape");
+    await tab.goto(`${stage.gateway.url}/${hash}/tree`);
+    await tab.getByRole("treeitem").first().waitFor();
+    await check("tree");
+    await tab.goto(`${stage.gateway.url}/#/upstreams`);
+    await tab.getByRole("region", { name: "lab", exact: true }).waitFor();
     await check("upstreams");
     expect(barriers).toEqual({});
   });

@@ -1,7 +1,8 @@
 import { gzipSync } from "node:zlib";
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
-import { ask, endedAnswer, staged, type Person } from "./stage.ts";
+import { callLine, topInView } from "./in-chat.ts";
+import { ask, endedAnswer, focusedIn, staged, type Person } from "./stage.ts";
 
 /* What can be counted and does not depend on how busy the machine is; `npm run bench:page` has the times. */
 
@@ -29,7 +30,8 @@ describe("what is loaded", () => {
       await tab.goto(`${stage.gateway.url}/${chat}`);
       await shown(tab);
       const now = loadedBy(person).filter((path) => !before.has(path));
-      return new Set(now.map((path) => /^assets\/(\w+?)[-_.]/.exec(path)?.[1]));
+      // What two parts of the page need of Markdown is a file of its own.
+      return new Set(now.map((path) => /^assets\/(?:growing-)?(\w+?)[-_.]/.exec(path)?.[1]));
     };
     const added = async (content: string) => {
       const messages = [
@@ -65,6 +67,44 @@ describe("a chat of 1,000 items", () => {
     }
     expect(await elementsOf(tab)).toBeLessThan(2000);
   });
+});
+
+describe("an answer of 2,000 calls", () => {
+  test.each(["one after the other", "in one go"] as const)(
+    "%s, has the elements of its end alone, and a reference goes to the third of them",
+    async (how) => {
+      const tab = await (await stage.person()).tab(await stage.importChat(await manyCalls(how)));
+      const chip = tab.getByRole("button", { name: /^Source 1/ }).first();
+      await chip.waitFor();
+      await shown(tab);
+      expect(await elementsOf(tab)).toBeLessThan(2000);
+      const line = (nth: number) =>
+        callLine(tab.locator(".answer"), new RegExp(`^get_weather City ${nth} `));
+      await line(2000).waitFor();
+      expect(await line(3).count()).toBe(0);
+      await chip.click();
+      const card = tab.locator('[data-call="call_3"]');
+      await expect.poll(() => card.evaluate((one) => one === document.activeElement)).toBe(true);
+      await shown(tab);
+      expect(await card.evaluate(topInView)).toBe(true);
+      expect(await line(3).getAttribute("aria-expanded")).toBe("true");
+      expect(await line(2000).count()).toBe(0);
+      // Faster than it is drawn, card by card.
+      await line(4).focus();
+      for (let presses = 0; presses < 60; presses += 1) await tab.keyboard.press("Tab");
+      expect(await focusedIn(tab)).toContain("City 64");
+      expect(await elementsOf(tab)).toBeLessThan(2000);
+      const scroller = tab.getByRole("log");
+      for (let step = 0; step < 30; step += 1) {
+        await scroller.evaluate((list) => (list.scrollTop += 1500));
+        await twoFrames(tab);
+      }
+      expect(await elementsOf(tab)).toBeLessThan(2500);
+      await tab.getByRole("button", { name: /^Jump to the end/ }).click();
+      await line(2000).waitFor();
+    },
+    60_000,
+  );
 });
 
 describe("an answer of 50 KB", () => {
@@ -105,6 +145,54 @@ async function shown(tab: Page): Promise<void> {
 
 function answer(nth: number): string {
   return `This is answer ${nth}.\n\n- one *item*\n- another\n\n| a | b |\n| - | - |\n| 1 | 2 |\n\nIts **end** is here.`;
+}
+
+/** A chat in which a tool was called and is cited, the call as often as that; the third of them is cited. */
+async function manyCalls(how: "one after the other" | "in one go"): Promise<object> {
+  const hash = await stage.chat();
+  const tab = await (await stage.person()).tab(hash);
+  await ask(tab, "What is the weather in Paris?");
+  await endedAnswer(tab);
+  const exported = await fetch(`${stage.gateway.url}/api${hash.slice(1)}/export?format=json`);
+  const { chats, ...file } = (await exported.json()) as ChatFile;
+  const nodes = chats.flatMap(({ chat }) => Object.values(chat.nodes));
+  for (const version of nodes.flatMap(({ kind, versions }) =>
+    kind === "answer" ? versions : [],
+  )) {
+    const { output } = version;
+    const ofType = (wanted: string) => output.filter(({ type }) => type === wanted);
+    const copies = (item: Item, id: string) =>
+      Array.from({ length: 2000 }, (_, at) => ({
+        ...item,
+        id: `${id}_${at + 1}`,
+        call_id: `call_${at + 1}`,
+      }));
+    const calls = ofType("tool_call").flatMap((call) => copies(call, "item"));
+    const cities = calls.map((call, at) => ({ ...call, arguments: `{"city":"City ${at + 1}"}` }));
+    const results = ofType("tool_result").flatMap((result) => copies(result, "result"));
+    const all =
+      how === "in one go"
+        ? [...cities, ...results]
+        : cities.flatMap((call, at) => [call, ...results.slice(at, at + 1)]);
+    version.output = [...all, ...ofType("message")];
+    version.references = version.references.map((one) => ({ ...one, item_id: "result_3" }));
+    delete version.chain;
+  }
+  return { ...file, chats: chats.map((one) => ({ ...one, replays: {} })) };
+}
+
+interface ChatFile {
+  chats: { chat: { nodes: Record<string, { kind: string; versions: Version[] }> } }[];
+}
+
+interface Version {
+  output: Item[];
+  references: object[];
+  chain?: object;
+}
+
+interface Item {
+  type: string;
 }
 
 function elementsOf(tab: Page): Promise<number> {

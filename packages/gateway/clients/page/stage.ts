@@ -90,7 +90,7 @@ export function staged({ paceMs = 0, toml = "", agents = [], ...more }: StageOpt
   };
 }
 
-const builtPage = join(import.meta.dirname, "..", "..", "page");
+export const builtPage = join(import.meta.dirname, "..", "..", "page");
 
 async function takePictures(people: readonly Person[], name: string): Promise<void> {
   const tabs = people.flatMap(({ context }) => context.pages());

@@ -1,6 +1,6 @@
 import type { Locator, Page } from "playwright-core";
-import { expect, test } from "vitest";
-import { focusedIn, staged, takePicture } from "./stage.ts";
+import { describe, expect, test } from "vitest";
+import { barriersOn, focusedIn, staged, tabTo, takePicture } from "./stage.ts";
 
 const stage = staged();
 
@@ -52,7 +52,7 @@ test("what is told comes into a region that was there before, which is not shown
   const before = await shelf(tab).getByRole("status").elementHandle();
   const toggles = await shelf(tab).evaluateHandle((region) => {
     const seen: string[] = [];
-    region.addEventListener("beforetoggle", (event) => {
+    region.closest("[popover]")?.addEventListener("beforetoggle", (event) => {
       seen.push((event as ToggleEvent).newState);
     });
     return seen;
@@ -61,20 +61,78 @@ test("what is told comes into a region that was there before, which is not shown
   await shelf(tab).getByRole("button", { name: "Undo" }).waitFor();
   expect(await before?.evaluate((region) => region.textContent)).toContain("Newer");
   expect(await toggles.jsonValue()).toEqual([]);
+  // For a dialog it has to be.
+  await openShortcuts(tab);
+  await expect.poll(() => toggles.jsonValue()).toEqual(["open"]);
+});
 
-  // Above a dialog that was opened since it has to be.
-  let go = () => Promise.resolve();
-  await tab.route("**/api/chats/*", (route) => {
-    go = () => route.continue();
-  });
-  await deleteByMenu(tab, "Older");
+function dialog(tab: Page): Locator {
+  return tab.getByRole("dialog");
+}
+
+async function openShortcuts(tab: Page): Promise<void> {
   await tab.getByRole("main").focus();
   await tab.keyboard.press("?");
-  await tab.getByRole("dialog").waitFor();
-  await go();
-  await tab.getByText("Deleted: Older").waitFor();
-  await takePicture(tab, "toasts-above-dialog");
-  expect(await toggles.jsonValue()).toEqual(["closed", "open"]);
+  await dialog(tab).waitFor();
+}
+
+describe("while a dialog is open", () => {
+  test("what was told before it can be undone, and its time is not begun anew", async () => {
+    const tab = await listed();
+    await deleteByMenu(tab, "Newer");
+    const undo = shelf(tab).getByRole("button", { name: "Undo" });
+    await undo.waitFor();
+    await tab.clock.fastForward(10_000);
+    await openShortcuts(tab);
+    await undo.click();
+    await shelf(tab).getByText("Deleted").waitFor({ state: "detached" });
+    // That was no press beside the dialog.
+    expect(await dialog(tab).count()).toBe(1);
+    await tab.keyboard.press("Escape");
+    await rowOf(tab, "Newer").waitFor();
+    await tab.mouse.move(5, 700);
+    await deleteByMenu(tab, "Older");
+    await undo.waitFor();
+    await tab.clock.fastForward(10_000);
+    await openShortcuts(tab);
+    await tab.clock.fastForward(5000);
+    await undo.waitFor({ state: "detached" });
+  });
+
+  test("what is told then is above it, can be undone by keys, and is there still when it is closed", async () => {
+    const tab = await listed();
+    let go = () => Promise.resolve();
+    await tab.route("**/api/chats/*", (route) => {
+      go = () => route.continue();
+    });
+    await deleteByMenu(tab, "Newer");
+    await openShortcuts(tab);
+    const region = await shelf(tab).getByRole("status").elementHandle();
+    await go();
+    await tab.getByText("Deleted: Newer").waitFor();
+    expect(await region?.evaluate((status) => status.textContent)).toContain("Newer");
+    await takePicture(tab, "toasts-above-dialog");
+    const undo = shelf(tab).getByRole("button", { name: "Undo" });
+    expect(await undo.evaluate(isOnTop)).toBe(true);
+    expect(await barriersOn(tab)).toEqual([]);
+    await tab.keyboard.press("Escape");
+    await dialog(tab).waitFor({ state: "detached" });
+    expect(await undo.evaluate(isOnTop)).toBe(true);
+    await openShortcuts(tab);
+    await tabTo(tab, "Undo");
+    await tab.unroute("**/api/chats/*");
+    await tab.keyboard.press("Enter");
+    await shelf(tab).getByText("Deleted").waitFor({ state: "detached" });
+    expect(await tab.evaluate(() => document.activeElement?.closest("dialog") !== null)).toBe(true);
+    await tab.keyboard.press("Escape");
+    await rowOf(tab, "Newer").waitFor();
+  });
+
+  function isOnTop(element: Element): boolean {
+    const { x, y, width, height } = element.getBoundingClientRect();
+    const hit = document.elementFromPoint(x + width / 2, y + height / 2);
+    return hit !== null && element.contains(hit);
+  }
 });
 
 test("what can be undone stays while somebody points at it or is in it, and for its time after that", async () => {

@@ -106,6 +106,15 @@ describe("the picture of a chat", () => {
     const [one, other] = ["Side A", "Side B"].map((name) => tab.getByRole("region", { name }));
     await one?.getByRole("heading", { name: "demo-agent" }).waitFor();
     await other?.getByRole("heading", { name: "lab/think-tags" }).waitFor();
+    // Both are drawn as in the chat, and what differs is marked in it.
+    for (const side of [one, other]) {
+      await side?.getByRole("blockquote").getByText("To the hills").waitFor();
+      await side?.locator("strong").getByText("demo").waitFor();
+      expect(await side?.locator(".tree-changes").innerText()).not.toMatch(/[*>`]/);
+    }
+    await one?.locator("mark[title='only in A']").getByText("which tools").waitFor();
+    await other?.locator("mark[title='only in B']").getByText("a table").waitFor();
+    expect(await one?.locator("mark").filter({ hasText: "I answer by rules" }).count()).toBe(0);
     await takePicture(tab, "tree-compare");
     await tab.getByRole("switch", { name: "Show differences" }).uncheck();
     await takePicture(tab, "tree-compare-whole");
@@ -113,6 +122,35 @@ describe("the picture of a chat", () => {
     await one?.getByRole("button", { name: "Shown in the chat" }).waitFor();
     await tab.goto(`${tab.url().split("#")[0]}${hash}`);
     await answers(tab).last().getByRole("group", { name: "Version 1 of 2" }).waitFor();
+  });
+
+  test("compares code, tables and formulas as they are drawn", async () => {
+    const answer = (rows: string, code: string, formula: string) =>
+      `# Plan\n\n| a | b |\n|---|---|\n${rows}\n\n\`\`\`js\n${code}\n\`\`\`\n\nThen $${formula}$ holds.`;
+    const hash = await stage.importChat([
+      { role: "user", content: "Plan" },
+      { role: "assistant", content: answer("| 1 | 2 |", "let sum = one;\nprint(sum);", "x^2") },
+      { role: "user", content: "Again" },
+      { role: "assistant", content: answer("| 1 | 3 |", "let sum = two;\nprint(sum);", "x^3") },
+    ]);
+    const tab = await (await stage.person()).tab(`${hash}/tree`);
+    for (const at of [1, 3]) {
+      await tree(tab).getByRole("treeitem").nth(at).click();
+      await tab.getByRole("button", { name: "Choose to compare" }).click();
+    }
+    await tab.getByRole("button", { name: "Compare", exact: true }).click();
+    await tab.getByRole("switch", { name: "Show differences" }).check();
+    for (const [name, cell, word] of [
+      ["Side A", "2", "one"],
+      ["Side B", "3", "two"],
+    ] as const) {
+      const side = tab.getByRole("region", { name });
+      await side.getByRole("cell", { name: cell }).locator("mark").waitFor();
+      expect(await side.locator("pre mark").allInnerTexts()).toEqual([word]);
+      await side.locator("mark .katex").waitFor();
+      expect(await side.locator("mark").count()).toBe(3);
+    }
+    await takePicture(tab, "tree-compare-drawn");
   });
 
   test("compares two messages that were chosen, with what differs marked", async () => {

@@ -226,6 +226,7 @@ export const chatSchemas: Record<string, Schema> = {
       messages: integer(0),
       running: integer(0),
       waiting: integer(0),
+      first_words: text,
       excerpt: text,
       usage: ref("Usage"),
       stamp: integer(0),

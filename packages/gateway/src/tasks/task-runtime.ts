@@ -5,7 +5,7 @@ import type { Store } from "@deltawire/store";
 
 export type TaskRuntime = Pick<
   Runtime,
-  "start" | "live" | "subscribe" | "pending" | "decide" | "cancel" | "input"
+  "start" | "live" | "progress" | "subscribe" | "pending" | "decide" | "cancel" | "input"
 >;
 
 export type TaskRecords = Pick<

@@ -7,8 +7,8 @@ import { chatsByChange, summaryFrom, type SummaryRow } from "../sql/chats.ts";
 import type { Connection } from "../sql/connection.ts";
 import { type QueryPart, queryParts } from "./search-query.ts";
 import { searchExpression, type SearchExpression } from "./search-query.ts";
-import { marksIn, snippetOf } from "./snippet.ts";
-import { indexedWords } from "./words-of-node.ts";
+import { marksIn, plainSnippetOf, snippetOf } from "./snippet.ts";
+import { wordsAndForm } from "./words-of-node.ts";
 
 const mostHits = 3;
 /**
@@ -111,9 +111,11 @@ function foundIn(
     const source = number === title ? undefined : sourceOfWords(db, number);
     if (source === undefined) continue; // the title, or about to go from the index
     const { node_id, version_id, json } = source;
-    const words = indexedWords(json, version_id) ?? "";
+    const { words = "", isMarkdown } = wordsAndForm(json, version_id);
     if (reads !== undefined) reads.left -= 1;
-    if (isThere(words)) hits.push({ node_id, version_id, ...snippetOf(words, parts) });
+    if (!isThere(words)) continue;
+    const snippet = isMarkdown ? plainSnippetOf(words, parts) : snippetOf(words, parts);
+    hits.push({ node_id, version_id, ...snippet });
   }
   if (!isTitle && hits.length === 0) return undefined;
   return { chat, title_marks: isTitle ? marksIn(chat.title, parts) : [], hits };

@@ -1,28 +1,49 @@
+import { withoutMarks } from "@deltawire/tasks/chats";
 import type { QueryPart } from "./search-query.ts";
 import { foldedRun, type Term, termsOf } from "./search-terms.ts";
 
 /** A half-open range in UTF-16 units. */
 export type Mark = readonly [start: number, end: number];
 
+export interface Snippet {
+  text: string;
+  marks: Mark[];
+}
+
 const length = 160;
 const before = 40;
+/** Of Markdown so much is read on either side of what was found: its marks are known by the lines that they stand in. */
+const readAround = 1000;
+
+/** As below, of Markdown, without its marks; with them where what was looked for is nowhere else: in an address. */
+export function plainSnippetOf(markdown: string, parts: readonly QueryPart[]): Snippet {
+  const [first = [0, 0]] = marksIn(markdown, parts, { firstOnly: true });
+  const line = markdown.lastIndexOf("\n", Math.max(0, first[0] - before)) + 1;
+  const from = cutBefore(markdown, Math.max(line, first[0] - readAround, 0));
+  const to = cutBefore(markdown, first[1] + readAround);
+  const plain = withoutMarks(markdown.slice(from, to)).replaceAll(/\s*\n\s*/g, "\n");
+  const isThere = marksIn(plain, parts, { firstOnly: true }).length > 0;
+  if (!isThere) return snippetOf(markdown, parts);
+  return snippetOf(plain, parts, { isCutBefore: from > 0, isCutAfter: to < markdown.length });
+}
 
 /** Where a text has what was looked for first, and what stands around it. */
 export function snippetOf(
   text: string,
   parts: readonly QueryPart[],
-): { text: string; marks: Mark[] } {
+  { isCutBefore = false, isCutAfter = false } = {},
+): Snippet {
   const [first] = marksIn(text, parts, { firstOnly: true });
   const from = cutBefore(text, Math.max(0, (first?.[0] ?? 0) - before));
   const to = cutBefore(text, Math.max(from + length, first?.[1] ?? 0));
   const cut = text.slice(from, to);
-  const lead = from > 0 ? "…" : "";
+  const lead = from > 0 || isCutBefore ? "…" : "";
   const marks = marksIn(cut, parts).map(([start, end]): Mark => [
     start + lead.length,
     end + lead.length,
   ]);
   return {
-    text: `${lead}${cut.replaceAll(/\s/g, " ")}${to < text.length ? "…" : ""}`,
+    text: `${lead}${cut.replaceAll(/\s/g, " ")}${to < text.length || isCutAfter ? "…" : ""}`,
     marks,
   };
 }

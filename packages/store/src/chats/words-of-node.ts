@@ -31,6 +31,15 @@ function hasSameVersions(before: ChatNode, after: ChatNode): boolean {
 
 /** The words that a row of the index was made of, from the row that it belongs to. */
 export function indexedWords(json: string, versionId: string): string | undefined {
-  if (versionId === "") return (JSON.parse(json) as ChatHeader).title;
-  return wordsByVersion(JSON.parse(json) as ChatNode).get(versionId);
+  return wordsAndForm(json, versionId).words;
+}
+
+/** The same, and whether they are Markdown: a model writes it, people write what they mean. */
+export function wordsAndForm(
+  json: string,
+  versionId: string,
+): { words: string | undefined; isMarkdown: boolean } {
+  if (versionId === "") return { words: (JSON.parse(json) as ChatHeader).title, isMarkdown: false };
+  const node = JSON.parse(json) as ChatNode;
+  return { words: wordsByVersion(node).get(versionId), isMarkdown: node.kind === "answer" };
 }

@@ -39,6 +39,11 @@ export interface ChatSummary {
   /** The answers that run, and of these the ones that wait for a person. */
   readonly running: number;
   readonly waiting: number;
+  /**
+   * The beginning of the first words that a person has said on its path, or where none has, of the first that were said:
+   * what a chat without a title is known by.
+   */
+  readonly first_words: string;
   /** The beginning of the last words on its path; those of an answer without the marks of Markdown. */
   readonly excerpt: string;
   /** Of all versions of all messages, also of those that were deleted, and of titles. */
@@ -47,7 +52,10 @@ export interface ChatSummary {
   readonly deleted_at?: string;
 }
 
-/** Something of what was said, with what was looked for in it: half-open ranges in UTF-16 units of `text`. */
+/**
+ * Something of what was said, an answer's without the marks of Markdown, with what was looked for in it: half-open ranges in
+ * UTF-16 units of `text`.
+ */
 export interface SearchHit {
   readonly node_id: string;
   readonly version_id: string;

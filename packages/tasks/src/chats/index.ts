@@ -107,10 +107,10 @@ export {
 export { picturesIn } from "./pictures.ts";
 export { isRunning, runningAnswers, runningVersions } from "./running.ts";
 export { checkSettings, settingsAfter } from "./settings.ts";
-export { removalSummary, summaryOf } from "./summary.ts";
+export { firstWords, removalSummary, summaryOf } from "./summary.ts";
 export { chatFaults } from "./validate-chat.ts";
 export { withoutMarks } from "./without-marks.ts";
-export { wordsOf } from "./words.ts";
+export { textsIn, wordsOf } from "./words.ts";
 export { chatToGlued, gluedAnswer } from "./in-out/glued.ts";
 export type { GluedAnswer, GluedChain, GluedMessage, GluedPayload } from "./in-out/glued.ts";
 export { chatToHtml } from "./in-out/html.ts";

@@ -3,7 +3,7 @@ import type { RemovalSummary } from "./api.ts";
 import type { ChatSummary, KeptChat } from "./chat-store.ts";
 import { chatUsage } from "./chat-usage.ts";
 import type { Removal } from "./edit.ts";
-import { chosenVersion, currentPath } from "./path.ts";
+import { chosenVersion, currentPath, nextOnPath } from "./path.ts";
 import { runningVersions } from "./running.ts";
 import type { AnswerVersion, Chat, ChatNode, UserVersion } from "./shapes.ts";
 import { withoutMarks } from "./without-marks.ts";
@@ -29,11 +29,17 @@ export function summaryOf({ chat, stamp, deleted_at }: KeptChat): ChatSummary {
     messages: messages.length,
     running: running.length,
     waiting: running.filter(({ waiting }) => waiting === true).length,
+    first_words: firstWords(chat),
     excerpt: excerptOf(chat),
     usage: chatUsage(chat),
     stamp,
     ...(deleted_at === undefined ? {} : { deleted_at }),
   };
+}
+
+/** What a chat begins with: the words of a person, or where none has said a word, those of an answer. */
+export function firstWords(chat: Chat): string {
+  return firstLine(wordsIn(downThePath(chat), "user")) || firstLine(wordsIn(downThePath(chat)));
 }
 
 /** What a list of deletions shows of one. */
@@ -49,9 +55,17 @@ function excerptOf(chat: Chat): string {
   return firstLine(wordsIn(currentPath(chat).toReversed()));
 }
 
+/** Node by node: what is asked for stands near its beginning. */
+function* downThePath(chat: Chat): Generator<ChatNode> {
+  let node = nextOnPath(chat, null);
+  for (; node !== undefined; node = nextOnPath(chat, node.node_id)) yield node;
+}
+
 /** One by one: all words of a chat may be megabytes. */
-function* wordsIn(nodes: readonly ChatNode[]): Generator<string> {
-  for (const node of nodes) if (node.kind !== "separator") yield plainly(chosenVersion(node));
+function* wordsIn(nodes: Iterable<ChatNode>, only?: "user"): Generator<string> {
+  for (const node of nodes)
+    if (node.kind !== "separator" && (only === undefined || node.kind === only))
+      yield plainly(chosenVersion(node));
 }
 
 /** A model writes Markdown, people write what they mean. */

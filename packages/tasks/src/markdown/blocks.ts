@@ -3,7 +3,7 @@ export type Block =
   | { type: "paragraph"; inline: Inline[] }
   | { type: "heading"; level: HeadingLevel; inline: Inline[] }
   /** `closed` is false while the closing fence has not come. */
-  | { type: "code"; language: string; text: string; closed: boolean }
+  | { type: "code"; language: string; text: string; closed: boolean; marks?: readonly Mark[] }
   | { type: "math"; text: string; closed: boolean }
   | { type: "quote"; blocks: Block[] }
   | { type: "list"; ordered: boolean; start: number; items: ListItem[] }
@@ -22,6 +22,9 @@ export interface ListItem {
   checked?: boolean;
 }
 
+/** A half-open range of a text, in UTF-16 units. No Markdown has marks: they are put in where something is pointed out. */
+export type Mark = readonly [start: number, end: number];
+
 export type Inline =
   | { type: "text"; text: string }
   | { type: "code"; text: string }
@@ -29,5 +32,6 @@ export type Inline =
   | { type: "strong" | "em" | "del"; inline: Inline[] }
   /** `http:`, `https:` and `mailto:` alone, or a blob of the gateway. `image`: it was written as a picture. */
   | { type: "link"; url: string; inline: Inline[]; image?: true }
+  | { type: "mark"; inline: Inline[] }
   | { type: "break" }
   | { type: "cite"; reference: number; resolved: boolean };

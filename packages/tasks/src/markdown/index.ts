@@ -1,3 +1,3 @@
-export type { Block, HeadingLevel, Inline, ListItem, Side } from "./blocks.ts";
+export type { Block, HeadingLevel, Inline, ListItem, Mark, Side } from "./blocks.ts";
 export { GrowingMarkdown, parseMarkdown } from "./growing-markdown.ts";
 export { withCites } from "./cites.ts";

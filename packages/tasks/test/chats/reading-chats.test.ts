@@ -128,6 +128,7 @@ describe("a summary", () => {
       messages: 5,
       running: 2,
       waiting: 1,
+      first_words: "one",
       excerpt: "And tomorrow?",
       usage: { input_tokens: 0, output_tokens: 0, total_tokens: 0 },
       stamp: 7,
@@ -150,6 +151,68 @@ describe("a summary", () => {
     expect(summaryOf({ chat: w.chat, stamp: 1 }).excerpt).toBe("x".repeat(199));
     w.user(null, "y ".repeat(5000));
     expect(summaryOf({ chat: w.chat, stamp: 1 }).excerpt).toBe("y ".repeat(100).trim());
+  });
+});
+
+describe("the first words of a summary", () => {
+  const firstWords = (w: WrittenChat) => summaryOf({ chat: w.chat, stamp: 1 }).first_words;
+
+  test("are those of the first message, edited or on another branch as it is chosen", () => {
+    const w = new WrittenChat();
+    expect(firstWords(w)).toBe("");
+    const [first, answer] = w.turn(null, " What\n is it? ");
+    w.turn(answer, "And more");
+    expect(firstWords(w)).toBe("What is it?");
+    const before = w.shownVersion(first);
+    w.edit({ type: "add_message_version", node_id: first, message: { text: "What was it?" } });
+    expect(firstWords(w)).toBe("What was it?");
+    w.edit({ type: "choose_version", node_id: first, version_id: before });
+    expect(firstWords(w)).toBe("What is it?");
+    const other = w.user(null, "Something else");
+    expect(firstWords(w)).toBe("Something else");
+    w.edit({ type: "delete_node", node_id: other, children: "delete" });
+    expect(firstWords(w)).toBe("What is it?");
+  });
+
+  test("are the next ones once the first message is deleted, and its own again when that is undone", () => {
+    const w = new WrittenChat();
+    const [first, answer] = w.turn(null, "one");
+    w.turn(answer, "two");
+    w.edit({ type: "delete_node", node_id: answer, children: "keep" });
+    const removal = w.removed({ type: "delete_node", node_id: first, children: "keep" });
+    expect(firstWords(w)).toBe("two");
+    w.edit({ type: "restore", removal });
+    expect(firstWords(w)).toBe("one");
+  });
+
+  test("are an answer's, without its marks, where no person has said a word", () => {
+    const w = new WrittenChat();
+    const message = w.user(null, "  ");
+    w.answer(message, "# Welcome\n\nto **this**");
+    expect(firstWords(w)).toBe("Welcome to this");
+    w.user(message, "Thanks");
+    expect(firstWords(w)).toBe("Thanks");
+  });
+
+  test("are cut where the last words are", () => {
+    const w = new WrittenChat();
+    w.user(null, `${"x".repeat(199)}😀 and more`);
+    expect(firstWords(w)).toBe("x".repeat(199));
+  });
+
+  test("tell no more of a message than the last words do: no context, and no value but what was written", () => {
+    const privacy = {
+      enabled: true,
+      fields: [{ kind: "name", value: "Ann Secret" }],
+    } as const;
+    const w = new WrittenChat({ settings: { privacy, instructions: "Never name Ann Secret" } });
+    const message = {
+      text: "Write to {{NAME_1_x7f3}}",
+      contexts: [{ kind: "text", title: "Her name", text: "Ann Secret" }],
+    } as const;
+    w.edit({ type: "add_message", parent: null, message });
+    expect(firstWords(w)).toBe("Write to {{NAME_1_x7f3}}");
+    expect(firstWords(w)).toBe(summaryOf({ chat: w.chat, stamp: 1 }).excerpt);
   });
 });
 

@@ -4,6 +4,7 @@ import type { AnswerNode, AnswerVersion } from "@deltawire/tasks/chats";
 import { useCell } from "../hooks/use-cell.ts";
 import { usePage } from "../hooks/use-page.ts";
 import { cell, type Cell } from "../state/cell.ts";
+import { HouseContext, useHouseOrOwn } from "../parts/house.ts";
 import type { OpenChat } from "../state/page.ts";
 import { keptAnswer, liveAnswer, type AnswerView } from "./answer-view.ts";
 import { Ending } from "./ending.tsx";
@@ -29,6 +30,7 @@ export const Answer = memo(function Answer({
   isContinued = false,
 }: AnswerProps) {
   const view = useAnswerView(version);
+  const house = useHouseOrOwn();
   const { task_id: rootTaskId, version_id: versionId } = version;
   const { node_id: nodeId } = node;
   const scene = useMemo(
@@ -38,7 +40,9 @@ export const Answer = memo(function Answer({
   return (
     <SceneContext value={scene}>
       <div className="answer" dir="auto">
-        <Timeline timeline={view.timeline} depth={0} />
+        <HouseContext value={house}>
+          <Timeline timeline={view.timeline} depth={0} />
+        </HouseContext>
         {!isContinued && <Ending status={view.status} error={view.error} isCut={isCut(view)} />}
         {!view.timeline.isRunning && (
           <SourceList sources={view.timeline.sources} cited={view.cited} versionId={versionId} />

@@ -1,7 +1,12 @@
 import { memo } from "react";
+import { partsOf } from "../parts-of.ts";
+import { Room } from "../parts/room.tsx";
+import { isSame } from "../same.ts";
 import { useWords } from "../words/use-words.ts";
 import { CallCard, type DrawTimeline } from "./call-card.tsx";
+import { guessedHeightOfCalls } from "./guessed-height.ts";
 import { isOpenState, type CallView } from "./timeline-view.ts";
+import { useIsWanted } from "./wanted-calls.ts";
 import { answerWords } from "./words.ts";
 
 interface CallGroupProps {
@@ -10,9 +15,14 @@ interface CallGroupProps {
   draw: DrawTimeline;
 }
 
+const partLength = 16;
+/** So many at the end, and the first part: all of a small group, and what is added to a large one or unfolded. */
+const drawnAtOnce = 2 * partLength;
+
 /** Calls that the model made in one go stand in one frame; a single one stands alone. */
 export const CallGroup = memo(function CallGroup({ calls, depth, draw }: CallGroupProps) {
   const words = useWords(answerWords);
+  const parts = partsOf(calls, partLength);
   const isGroup = calls.length > 1;
   const done = calls.filter(({ state }) => !isOpenState(state)).length;
   return (
@@ -28,9 +38,42 @@ export const CallGroup = memo(function CallGroup({ calls, depth, draw }: CallGro
           {done < calls.length && <span>{words.callsDone(done, calls.length)}</span>}
         </div>
       )}
-      {calls.map((view) => (
-        <CallCard key={view.call.call_id} view={view} depth={depth} draw={draw} />
+      {parts.map(({ from, part }) => (
+        <Calls
+          key={from}
+          calls={part}
+          depth={depth}
+          draw={draw}
+          isDrawnAtOnce={from === 0 || from >= calls.length - drawnAtOnce}
+        />
       ))}
     </div>
   );
 });
+
+interface CallsProps extends CallGroupProps {
+  isDrawnAtOnce: boolean;
+}
+
+const Calls = memo(
+  function Calls({ calls, depth, draw, isDrawnAtOnce }: CallsProps) {
+    const isWanted = useIsWanted(() => calls);
+    return (
+      <Room
+        name={`calls from ${calls[0]?.call.call_id}`}
+        className="answer-calls-part"
+        guess={() => guessedHeightOfCalls(calls)}
+        isWanted={isWanted}
+        isDrawnAtOnce={isDrawnAtOnce}
+      >
+        {() =>
+          calls.map((view) => (
+            <CallCard key={view.call.call_id} view={view} depth={depth} draw={draw} />
+          ))
+        }
+      </Room>
+    );
+  },
+  ({ calls: before, ...rest }, { calls, ...others }) =>
+    isSame(before, calls) && isSame(rest, others),
+);

@@ -1,4 +1,5 @@
 import { setFold } from "./folds.ts";
+import { wantCalls } from "./wanted-calls.ts";
 
 const markedMs = 1600;
 
@@ -10,16 +11,40 @@ export function goToCall(from: Element, path: readonly string[]): void {
   const answer = from.closest(".answer");
   const last = path.at(-1);
   if (answer === null || last === undefined) return;
-  answer.dispatchEvent(new Event(leavesEnd, { bubbles: true }));
+  wantCalls(path);
   for (const callId of path) setFold(callId, true);
-  // What was folded is drawn by then.
+  // What was folded, or too far away to be there, is drawn by then.
   requestAnimationFrame(() => {
     const card = answer.querySelector<HTMLElement>(`[data-call="${CSS.escape(last)}"]`);
     if (card === null) return;
-    const isStill = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    card.scrollIntoView({ block: "center", behavior: isStill ? "auto" : "smooth" });
+    // Not before it is drawn: what has become higher moves a list to its end, which would hold it there again.
+    answer.dispatchEvent(new Event(leavesEnd, { bubbles: true }));
+    bringIntoView(card);
     card.focus({ preventScroll: true });
     card.toggleAttribute("data-marked", true);
     setTimeout(() => card.toggleAttribute("data-marked", false), markedMs);
+  });
+}
+
+/** Further away than so many views it does not fly past what would have to be drawn on the way. */
+const flownViews = 3;
+
+function bringIntoView(card: HTMLElement): void {
+  const isStill = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  if (!isStill && Math.abs(card.getBoundingClientRect().top) < flownViews * innerHeight)
+    return card.scrollIntoView({ block: "center", behavior: "smooth" });
+  card.scrollIntoView({ block: "center" });
+  return keepInPlace(card, card.getBoundingClientRect().top, framesOfDrawing);
+}
+
+/** In so many frames all that is near has been drawn, and may be of another height than was guessed. */
+const framesOfDrawing = 12;
+
+function keepInPlace(card: HTMLElement, top: number, frames: number): void {
+  if (frames === 0) return;
+  requestAnimationFrame(() => {
+    if (Math.abs(card.getBoundingClientRect().top - top) > 1)
+      card.scrollIntoView({ block: "center" });
+    keepInPlace(card, card.getBoundingClientRect().top, frames - 1);
   });
 }

@@ -1,19 +1,25 @@
 import { memo } from "react";
 import type { TaskApproval } from "@deltawire/tasks";
+import { Room } from "../parts/room.tsx";
 import { unreachable } from "../unreachable.ts";
 import { ApprovalInPlace } from "./approval-in-place.tsx";
 import { Awaiting } from "./awaiting.tsx";
 import { CallGroup } from "./call-group.tsx";
+import { guessedHeight } from "./guessed-height.ts";
 import { Message } from "./message.tsx";
 import { Reasoning } from "./reasoning.tsx";
 import { Said } from "./said.tsx";
 import { SourcesContext } from "./scene.ts";
-import type { StepView, TimelineView } from "./timeline-view.ts";
+import { callsOf, type StepView, type TimelineView } from "./timeline-view.ts";
+import { useIsWanted } from "./wanted-calls.ts";
 
 interface TimelineProps {
   timeline: TimelineView;
   depth: number;
 }
+
+/** So many pieces at the end, and the first: all of a short timeline, and what is added to a long one or unfolded. */
+const drawnAtOnce = 2;
 
 /** What a task did, step by step; that of a sub-agent stands within the call that asked it. */
 export const Timeline = memo(function Timeline({ timeline, depth }: TimelineProps) {
@@ -22,7 +28,13 @@ export const Timeline = memo(function Timeline({ timeline, depth }: TimelineProp
     <SourcesContext value={sources}>
       <div className="answer-timeline">
         {pieces.map((steps, at) => (
-          <Piece key={at} steps={steps} depth={depth} isRunning={isRunning} />
+          <Piece
+            key={at}
+            steps={steps}
+            depth={depth}
+            isRunning={isRunning}
+            isDrawnAtOnce={at === 0 || at >= pieces.length - drawnAtOnce}
+          />
         ))}
         <Asked approvals={asked} />
         {timeline.awaitsModel && <Awaiting taskId={taskId} />}
@@ -35,15 +47,23 @@ interface PieceProps {
   steps: readonly StepView[];
   depth: number;
   isRunning: boolean;
+  isDrawnAtOnce: boolean;
 }
 
-const Piece = memo(function Piece({ steps, depth, isRunning }: PieceProps) {
+const Piece = memo(function Piece({ steps, depth, isRunning, isDrawnAtOnce }: PieceProps) {
+  const isWanted = useIsWanted(() => callsOf(steps));
   return (
-    <div className="answer-piece">
-      {steps.map((step) => (
-        <Step key={step.key} step={step} depth={depth} isRunning={isRunning} />
-      ))}
-    </div>
+    <Room
+      name={`steps from ${steps[0]?.key}`}
+      className="answer-piece"
+      guess={() => guessedHeight(steps)}
+      isWanted={isWanted}
+      isDrawnAtOnce={isDrawnAtOnce}
+    >
+      {() =>
+        steps.map((step) => <Step key={step.key} step={step} depth={depth} isRunning={isRunning} />)
+      }
+    </Room>
   );
 });
 

@@ -1,10 +1,10 @@
 import { useId, useState, type KeyboardEvent } from "react";
 import { useCell } from "../hooks/use-cell.ts";
 import { usePage } from "../hooks/use-page.ts";
-import { chatName } from "../list/chat-name.ts";
 import { listWords } from "../list/words.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { Keys } from "../parts/keys.tsx";
+import { nameInList } from "../texts/name-of-chat.ts";
 import { useWords } from "../words/use-words.ts";
 import { found } from "./find-commands.ts";
 import { appWords } from "./words.ts";
@@ -26,7 +26,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
     ),
     ...chats.map(({ chat_id: chatId, ...chat }) => ({
       id: chatId,
-      title: chatName(chat) ?? inList.newChat,
+      title: nameInList(chat) || inList.newChat,
       group: words.chats,
       keys: undefined,
       run: () => page.router.go({ is: "chat", chatId }),

@@ -14,6 +14,7 @@ import { DecisionForm, type Writing } from "./decision-form.tsx";
 import { approvedOnce } from "./approved-once.ts";
 import { approveKey, denyKey } from "./keys.ts";
 import { questionOf } from "./question-of.ts";
+import { nameInList } from "../texts/name-of-chat.ts";
 import { readableArguments } from "../texts/readable-arguments.ts";
 import { revealed } from "../texts/revealed.ts";
 import { useWords } from "../words/use-words.ts";
@@ -136,12 +137,12 @@ interface PartProps {
 }
 
 function Origin({ pending: { chat, agent, depth }, words }: PartProps) {
-  const listed = usePicked(usePage().list.state, (list) =>
+  const firstWords = usePicked(usePage().list.state, (list) =>
     list.is === "ready"
-      ? list.chats.find(({ chat_id }) => chat_id === chat?.chat_id)?.excerpt
+      ? list.chats.find(({ chat_id }) => chat_id === chat?.chat_id)?.first_words
       : undefined,
   );
-  const name = chat?.title || listed;
+  const name = chat && nameInList({ title: chat.title, first_words: firstWords ?? "" });
   const who = depth > 0 ? `${words.subAgent} ${agent}` : agent;
   return (
     <p className="approvals-quiet">

@@ -4,7 +4,7 @@ import { useOpenChat } from "../hooks/use-open-chat.ts";
 import { usePage } from "../hooks/use-page.ts";
 import { cell } from "../state/cell.ts";
 import type { ListState, OpenChatState } from "../state/page.ts";
-import { nameOfChat } from "../texts/name-of-chat.ts";
+import { nameInList, nameOfChat } from "../texts/name-of-chat.ts";
 
 /** The tab says how many decisions wait, and what it shows. */
 export function useTitleCount(): void {
@@ -31,7 +31,8 @@ function titleShown(state: OpenChatState): string | undefined {
 
 function titleInList(list: ListState, chatId: string | undefined): string {
   if (list.is !== "ready") return "";
-  return list.chats.find(({ chat_id }) => chat_id === chatId)?.title ?? "";
+  const chat = list.chats.find(({ chat_id }) => chat_id === chatId);
+  return chat === undefined ? "" : nameInList(chat);
 }
 
 export function tabTitle(count: number, title: string): string {

@@ -94,7 +94,7 @@ export function AnswerFrame({
           label={words.editAnswerLabel}
           text={answerToCopy(page, node)}
           sendLabel={words.save}
-          onSend={(text) => chat.editAnswer(node_id, text)}
+          onSend={({ text }) => chat.editAnswer(node_id, text)}
         />
       ) : (
         chain.map((part, at) => (

@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { nodeOf, wordsOf, type Chat } from "@deltawire/tasks/chats";
+import { firstWords, nodeOf, wordsOf, type Chat } from "@deltawire/tasks/chats";
 import { useCell } from "../hooks/use-cell.ts";
 import { useCommands } from "../hooks/use-commands.ts";
 import { usePage } from "../hooks/use-page.ts";
@@ -11,7 +11,7 @@ import { Button } from "../parts/button.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Menu, type MenuItem } from "../parts/menu.tsx";
 import { Tag } from "../parts/signs.tsx";
-import type { OpenChat, OpenChatState } from "../state/page.ts";
+import type { OpenChatState } from "../state/page.ts";
 import { hashOf } from "../state/route.ts";
 import { nameOfChat } from "../texts/name-of-chat.ts";
 import { useFormat } from "../words/format.ts";
@@ -96,7 +96,7 @@ export function ChatHeader({ thread, state }: ChatHeaderProps) {
         />
       )}
       <ChatMenu
-        chat={openChat}
+        thread={thread}
         isPinned={chat.pinned}
         isDeleted={state.deletedAt !== undefined}
         onOpen={setOpen}
@@ -108,17 +108,17 @@ export function ChatHeader({ thread, state }: ChatHeaderProps) {
 }
 
 interface ChatMenuProps {
-  chat: OpenChat;
+  thread: Thread;
   isPinned: boolean;
   isDeleted: boolean;
   onOpen: (open: Open) => void;
 }
 
-function ChatMenu({ chat, isPinned, isDeleted, onOpen }: ChatMenuProps) {
+function ChatMenu({ thread, isPinned, isDeleted, onOpen }: ChatMenuProps) {
   const page = usePage();
   const words = useWords(chatWords);
   const inList = useWords(listWords);
-  const { chatId } = chat;
+  const { chatId } = thread.chat;
   const save = async (format: (typeof exportFormats)[number]["format"]) => {
     const name = await exportChat(page, chatId, format);
     if (name !== undefined) page.toasts.show({ kind: "info", text: inList.exported(name) });
@@ -131,6 +131,12 @@ function ChatMenu({ chat, isPinned, isDeleted, onOpen }: ChatMenuProps) {
     <Menu
       label={words.chatMenu}
       items={[
+        {
+          label: words.find,
+          icon: "search",
+          keys: "mod+f",
+          run: () => thread.finding.set(true),
+        },
         {
           label: words.tree,
           icon: "tree",
@@ -177,7 +183,9 @@ function ChatMenu({ chat, isPinned, isDeleted, onOpen }: ChatMenuProps) {
 
 function ChatTags({ chat, onClose }: { chat: Chat; onClose: () => void }) {
   const { all } = useTags();
-  return <TagsDialog chat={{ ...chat, excerpt: "" }} known={all} onClose={onClose} />;
+  return (
+    <TagsDialog chat={{ ...chat, first_words: firstWords(chat) }} known={all} onClose={onClose} />
+  );
 }
 
 const mostOfBookmark = 60;

@@ -12,6 +12,7 @@ import { useWords } from "../words/use-words.ts";
 import { Announcer } from "./announcer.tsx";
 import { ChatHeader } from "./chat-header.tsx";
 import { Composer } from "./composer.tsx";
+import { FindBar } from "./find-bar.tsx";
 import { MissingChat } from "./missing-chat.tsx";
 import { RetryDialog } from "./retry-dialog.tsx";
 import { createThread, shownPath, ThreadContext, type Thread } from "./thread.ts";
@@ -78,6 +79,7 @@ function Ready({ chat, state, nodeId }: ReadyProps) {
     <ThreadContext value={thread}>
       <div className="chat">
         <ChatHeader thread={thread} state={state} />
+        <FindBar thread={thread} path={path} />
         {path.length === 0 && !isBranching ? (
           <div className="chat-scroller">
             <Empty title={words.emptyTitle} text={words.emptyText} />

@@ -1,5 +1,6 @@
 import { wholeCharacters } from "@deltawire/tasks";
 import { wordsOf, type Chat, type ChatNode } from "@deltawire/tasks/chats";
+import { guessedLines, lettersInLine, lineHeight } from "../parts/text-height.ts";
 
 /** How many nodes are mounted, and unmounted, at once: a question and its answer. */
 export const groupSize = 2;
@@ -26,8 +27,6 @@ export function hasNode(placed: readonly Placed[], nodeId: string | undefined): 
   return placed.some(({ node }) => node.node_id === nodeId);
 }
 
-const lineHeight = 24;
-const lettersInLine = 90;
 const aroundMessage = 96;
 const aroundAnswer = 120;
 
@@ -39,16 +38,10 @@ export function guessedHeight(nodes: readonly ChatNode[]): number {
 function guessedHeightOf(node: ChatNode): number {
   if (node.kind === "separator") return 56;
   const shown = node.versions.find(({ version_id }) => version_id === node.version);
-  const lines = shown === undefined ? 1 : linesOf(wordsOf(shown));
+  const lines = shown === undefined ? 1 : guessedLines(wordsOf(shown));
   return node.kind === "user"
     ? aroundMessage + Math.min(lines, foldAfter) * lineHeight
     : aroundAnswer + lines * lineHeight;
-}
-
-function linesOf(text: string): number {
-  let lines = 1;
-  for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) lines += 1;
-  return Math.max(lines, Math.ceil(text.length / lettersInLine));
 }
 
 /** A message of the user is folded that has more lines. */

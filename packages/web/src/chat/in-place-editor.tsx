@@ -1,12 +1,13 @@
-import { useLayoutEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import { useLayoutEffect, useRef, type KeyboardEvent, type ReactNode } from "react";
 import { Button } from "../parts/button.tsx";
 import { TextArea } from "../parts/field.tsx";
+import type { MessageEdit } from "../state/page.ts";
 import { useWords } from "../words/use-words.ts";
-import { elementId, useThread } from "./thread.ts";
+import { elementId, useThread, type Thread } from "./thread.ts";
 import { useEdit } from "./use-edit.ts";
 import { chatWords } from "./words.ts";
 
-type Save = (text: string) => Promise<boolean>;
+type Save = (edit: MessageEdit) => Promise<boolean>;
 
 interface InPlaceEditorProps {
   nodeId: string;
@@ -18,7 +19,7 @@ interface InPlaceEditorProps {
   sendHint?: string | undefined;
   beside?: ReactNode;
   /** More buttons; `run` saves as they want it. */
-  renderOthers?: (run: (save: Save) => void, isBusy: boolean) => ReactNode;
+  renderOthers?: (run: (save: Save) => void) => ReactNode;
 }
 
 const leastRows = 3;
@@ -38,36 +39,41 @@ export function InPlaceEditor(props: InPlaceEditorProps) {
   } = props;
   const words = useWords(chatWords);
   const thread = useThread();
-  const { edit, keep } = useEdit(nodeId);
+  const { edit, keep, isBusy, hasArrived, draft } = useEdit(nodeId);
   const { text } = edit ?? props;
-  const [isBusy, setBusy] = useState(false);
+  const box = useRef<HTMLDivElement>(null);
   const field = useRef<HTMLTextAreaElement>(null);
   useLayoutEffect(() => {
     // A message that comes near again is drawn anew, while somebody may write elsewhere.
     if (!thread.hasJustOpened(nodeId)) return;
+    // What arrived while no editor of it was drawn was another edit.
+    draft.editClosed(nodeId);
     const area = field.current;
     area?.focus({ preventScroll: true });
     area?.setSelectionRange(area.value.length, area.value.length);
     area?.scrollIntoView({ block: "nearest" });
-  }, [thread, nodeId]);
+  }, [thread, draft, nodeId]);
 
-  const close = () => {
-    keep(undefined);
-    thread.endEdit();
-    document.getElementById(elementId(nodeId))?.focus({ preventScroll: true });
+  useLayoutEffect(() => {
+    // Asked once more: the effect above may have taken it away.
+    if (!hasArrived || draft.sentEdits.get().get(nodeId) !== "arrived") return;
+    draft.editClosed(nodeId);
+    close(thread, nodeId, box.current);
+  }, [hasArrived, thread, draft, nodeId]);
+
+  const cancel = () => {
+    // If it does not arrive it is still there to be sent again.
+    if (!isBusy) keep(undefined);
+    close(thread, nodeId, box.current);
   };
-  const saveBy = async (save: Save) => {
-    if (isBusy || (text.trim() === "" && !mayBeEmpty)) return;
-    setBusy(true);
-    const isSaved = await save(text);
-    setBusy(false);
-    if (isSaved) close();
+  const run = (save: Save) => {
+    if (text.trim() === "" && !mayBeEmpty) return;
+    void draft.sendEdit(nodeId, { text, attachments: edit?.attachments }, save);
   };
-  const run = (save: Save) => void saveBy(save);
   const onKeyDown = (event: KeyboardEvent) => {
     // An Escape or an Enter that belongs to an input method is not ours.
     if (event.nativeEvent.isComposing || event.keyCode === 229) return;
-    if (event.key === "Escape") close();
+    if (event.key === "Escape") cancel();
     else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) run(onSend);
     else return;
     event.preventDefault();
@@ -75,26 +81,35 @@ export function InPlaceEditor(props: InPlaceEditorProps) {
   };
   const rows = Math.min(mostRows, Math.max(leastRows, text.split("\n").length));
   return (
-    <div className="chat-editor">
+    <div ref={box} className="chat-editor">
       <TextArea
         ref={field}
         aria-label={label}
         dir="auto"
         rows={rows}
         value={text}
+        readOnly={isBusy}
         onKeyDown={onKeyDown}
         onChange={({ currentTarget }) => keep({ ...edit, text: currentTarget.value })}
       />
       {beside}
       <div className="chat-editor-foot">
-        <Button small kind="ghost" onClick={close}>
+        <Button small kind="ghost" onClick={cancel}>
           {words.cancel}
         </Button>
-        {renderOthers?.(run, isBusy)}
+        {renderOthers?.(run)}
         <Button small kind="primary" busy={isBusy} title={sendHint} onClick={() => run(onSend)}>
           {sendLabel}
         </Button>
       </div>
     </div>
   );
+}
+
+function close(thread: Thread, nodeId: string, editor: Element | null): void {
+  const { activeElement: focused } = document;
+  thread.endEdit();
+  // Somebody may have gone elsewhere while it was on its way.
+  if (focused === document.body || editor?.contains(focused) === true)
+    document.getElementById(elementId(nodeId))?.focus({ preventScroll: true });
 }

@@ -1,7 +1,7 @@
 import type { Attachment, UserNode, UserVersion } from "@deltawire/tasks/chats";
 import { Button, IconButton } from "../parts/button.tsx";
 import { Tag } from "../parts/signs.tsx";
-import type { EditHow } from "../state/page.ts";
+import type { EditHow, MessageEdit } from "../state/page.ts";
 import { useWords } from "../words/use-words.ts";
 import { InPlaceEditor } from "./in-place-editor.tsx";
 import { useThread } from "./thread.ts";
@@ -12,33 +12,33 @@ import { chatWords } from "./words.ts";
 export function MessageEditor({ node, version }: { node: UserNode; version: UserVersion }) {
   const words = useWords(chatWords);
   const { chat } = useThread();
-  const { edit, keep } = useEdit(node.node_id);
-  const kept = edit?.attachments;
-  const attachments = kept ?? version.attachments;
-  const save = (text: string, how: EditHow) =>
-    chat.editMessage(node.node_id, text, kept === undefined ? how : { ...how, attachments: kept });
+  const { edit, keep, isBusy } = useEdit(node.node_id);
+  const attachments = edit?.attachments ?? version.attachments;
+  const saveAs = (how: EditHow) => (written: MessageEdit) =>
+    chat.editMessage(node.node_id, written, how);
   return (
     <InPlaceEditor
       nodeId={node.node_id}
       label={words.editMessageLabel}
       text={version.text}
       mayBeEmpty={attachments.length > 0}
-      onSend={(text) => save(text, { as: "version", send: true })}
+      onSend={saveAs({ as: "version", send: true })}
       sendLabel={words.sendVersion}
       sendHint={words.sendVersionHint}
       beside={
         <Kept
           attachments={attachments}
+          isBusy={isBusy}
           onChange={(left) => keep({ text: edit?.text ?? version.text, attachments: left })}
         />
       }
-      renderOthers={(run, isBusy) => (
+      renderOthers={(run) => (
         <>
           <Button
             small
             icon="branch"
             disabled={isBusy}
-            onClick={() => run((text) => save(text, { as: "branch", send: true }))}
+            onClick={() => run(saveAs({ as: "branch", send: true }))}
           >
             {words.sendBranch}
           </Button>
@@ -46,7 +46,7 @@ export function MessageEditor({ node, version }: { node: UserNode; version: User
             small
             disabled={isBusy}
             title={words.onlyChangeHint}
-            onClick={() => run((text) => save(text, { as: "version", send: false }))}
+            onClick={() => run(saveAs({ as: "version", send: false }))}
           >
             {words.onlyChange}
           </Button>
@@ -58,9 +58,11 @@ export function MessageEditor({ node, version }: { node: UserNode; version: User
 
 function Kept({
   attachments,
+  isBusy,
   onChange,
 }: {
   attachments: readonly Attachment[];
+  isBusy: boolean;
   onChange: (attachments: readonly Attachment[]) => void;
 }) {
   const words = useWords(chatWords);
@@ -76,6 +78,7 @@ function Kept({
               icon="close"
               small
               label={words.leaveOut(name)}
+              disabled={isBusy}
               onClick={() => onChange(attachments.filter((each) => each !== attachment))}
             />
           </Tag>

@@ -1,11 +1,11 @@
+import type { ReactNode } from "react";
 import { partsOf } from "../parts-of.ts";
-import { groupSize, hasNode, type Placed } from "./groups.ts";
+import { useHouse } from "../parts/house.ts";
+import { Room } from "../parts/room.tsx";
+import { groupSize, guessedHeight, hasNode, type Placed } from "./groups.ts";
 import { NodeView } from "./node-view.tsx";
-import type { House } from "./house.ts";
-import { Room } from "./room.tsx";
 
 interface StretchProps {
-  house: House;
   stretch: readonly Placed[];
   /** The node that somebody wants to see. */
   wanted: string | undefined;
@@ -16,14 +16,14 @@ interface StretchProps {
 }
 
 /** Many nodes in groups, each of which is drawn when it is near. Far away all are one empty box. */
-export function Stretch({ house, stretch, wanted, marked, isLast, bookmarks }: StretchProps) {
+export function Stretch({ stretch, wanted, marked, isLast, bookmarks }: StretchProps) {
   return (
-    <Room house={house} placed={stretch} isWanted={hasNode(stretch, wanted)} isLast={isLast}>
+    <Nodes placed={stretch} isWanted={hasNode(stretch, wanted)} isLast={isLast}>
       {() =>
         partsOf(stretch, groupSize).map(({ from, part }) => (
-          <Room
+          <Nodes
             key={from}
-            house={house}
+
             placed={part}
             isWanted={hasNode(part, wanted)}
             isLast={isLast && from + groupSize >= stretch.length}
@@ -41,9 +41,32 @@ export function Stretch({ house, stretch, wanted, marked, isLast, bookmarks }: S
                 />
               ))
             }
-          </Room>
+          </Nodes>
         ))
       }
+    </Nodes>
+  );
+}
+
+interface NodesProps {
+  placed: readonly Placed[];
+  isWanted: boolean;
+  isLast: boolean;
+  children: () => ReactNode;
+}
+
+/** What is added at the end of a list that is open is drawn at once. */
+function Nodes({ placed, isWanted, isLast, children }: NodesProps) {
+  const house = useHouse();
+  return (
+    <Room
+      name={`${placed.length} from ${placed[0]?.node.node_id}`}
+      className="chat-room"
+      guess={() => guessedHeight(placed.map(({ node }) => node))}
+      isWanted={isWanted}
+      isDrawnAtOnce={isLast && house.isOpen()}
+    >
+      {children}
     </Room>
   );
 }

@@ -3,12 +3,12 @@ import { chosenVersion, type Chat, type ChatNode } from "@deltawire/tasks/chats"
 import { useCell } from "../hooks/use-cell.ts";
 import { usePage } from "../hooks/use-page.ts";
 import { Button } from "../parts/button.tsx";
+import { createHouse, HouseContext } from "../parts/house.ts";
 import { Icon } from "../parts/icon.tsx";
 import { partsOf } from "../parts-of.ts";
 import { useWords } from "../words/use-words.ts";
 import { createFollower, type Follower } from "./follow-scroller.ts";
 import { placedOn, stretchSize } from "./groups.ts";
-import { createHouse } from "./house.ts";
 import { Stretch } from "./stretch.tsx";
 import { elementId, type Thread } from "./thread.ts";
 import { chatWords } from "./words.ts";
@@ -64,18 +64,19 @@ export function ThreadList({ thread, chat, path, isBranching, comesFor }: Thread
         tabIndex={0}
       >
         <div ref={content} className="chat-content">
-          {stretches.map(({ from, part }) => (
-            <Stretch
-              // Where a node is inserted those behind it move on: only their place stays.
-              key={from}
-              house={house}
-              stretch={part}
-              wanted={shown?.nodeId}
-              marked={shown?.by === "mark" ? shown.nodeId : undefined}
-              isLast={from + stretchSize >= path.length}
-              bookmarks={chat.bookmarks}
-            />
-          ))}
+          <HouseContext value={house}>
+            {stretches.map(({ from, part }) => (
+              <Stretch
+                // Where a node is inserted those behind it move on: only their place stays.
+                key={from}
+                stretch={part}
+                wanted={shown?.nodeId}
+                marked={shown?.by === "mark" ? shown.nodeId : undefined}
+                isLast={from + stretchSize >= path.length}
+                bookmarks={chat.bookmarks}
+              />
+            ))}
+          </HouseContext>
           {isBranching && (
             <p className="chat-branching">
               <Icon name="branch" />

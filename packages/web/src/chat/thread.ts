@@ -17,6 +17,8 @@ export interface Thread {
   /** The node that is answered again with another model. */
   readonly retrying: WritableCell<string | undefined>;
   readonly branching: WritableCell<Branching | undefined>;
+  /** Somebody looks for words in it. */
+  readonly finding: WritableCell<boolean>;
   /** While it is shown: whoever goes to another branch no longer branches. */
   watch(): () => void;
   readonly shown: Cell<Shown | undefined>;
@@ -102,6 +104,7 @@ export function createThread(opened: OpenChat, edited?: string): Thread {
     },
     retrying: cell<string | undefined>(undefined),
     branching,
+    finding: cell(false),
     watch: () =>
       chat.state.subscribe(() => {
         const now = readyChat(chat);

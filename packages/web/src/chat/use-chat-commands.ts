@@ -121,6 +121,13 @@ export function useChatCommands(thread: Thread, path: readonly ChatNode[]): void
       keys: "}",
       run: () => void switchBranch("next"),
     },
+    {
+      id: "chat.find",
+      title: words.find,
+      group,
+      keys: "mod+f",
+      run: () => thread.finding.set(true),
+    },
     { id: "chat.tree", title: words.tree, group, keys: "t", run: toTree },
   ]);
 }

@@ -134,6 +134,14 @@ export const chatWords = defineWords({
     copyIt: "Copy the message",
     retryIt: "Retry the answer",
     stopIt: "Stop the answer",
+
+    find: "Find in this chat",
+    findAt: (at: number, of: number) =>
+      of === 1 ? "in 1 message" : at === 0 ? `in ${of} messages` : `message ${at} of ${of}`,
+    findNothing: "Not in this chat",
+    findNext: "Next message with it",
+    findPrevious: "Previous message with it",
+    findClose: "Close",
   },
   zh: {
     group: "对话",
@@ -268,6 +276,14 @@ export const chatWords = defineWords({
     copyIt: "复制消息",
     retryIt: "重新回答",
     stopIt: "停止回答",
+
+    find: "在此对话中查找",
+    findAt: (at: number, of: number) =>
+      at === 0 || of === 1 ? `${of} 条消息中有` : `第 ${at} 条，共 ${of} 条消息`,
+    findNothing: "此对话中没有",
+    findNext: "下一条包含它的消息",
+    findPrevious: "上一条包含它的消息",
+    findClose: "关闭",
   },
 });
 

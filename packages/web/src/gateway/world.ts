@@ -14,6 +14,8 @@ export interface World {
   readonly now: () => number;
   readonly newId: () => string;
   readonly storage: KeptStorage;
+  /** What this tab alone finds again after a reload; a copy of the tab begins with a copy of it. */
+  readonly tabStorage: KeptStorage;
   readonly router: Router;
   /** As the browser prefers them. */
   readonly languages: readonly string[];
@@ -44,7 +46,8 @@ export function browserWorld(window: Window & typeof globalThis): World {
     random: Math.random,
     now: Date.now,
     newId: () => newId(window.crypto),
-    storage: storageOf(window),
+    storage: storageOf(() => window.localStorage),
+    tabStorage: storageOf(() => window.sessionStorage),
     router: createRouter(window),
     languages: navigator.languages,
     isVisible: () => document.visibilityState === "visible",
@@ -83,9 +86,9 @@ function newId(crypto: Crypto): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-function storageOf(window: Window): KeptStorage {
+function storageOf(storage: () => Storage): KeptStorage {
   try {
-    return window.localStorage;
+    return storage();
   } catch {
     // A browser may refuse even to be asked.
     return memoryStorage();

@@ -4,8 +4,8 @@ import { usePage } from "../hooks/use-page.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Menu, type MenuItem } from "../parts/menu.tsx";
 import type { Page } from "../state/page.ts";
+import { nameInList } from "../texts/name-of-chat.ts";
 import { useWords } from "../words/use-words.ts";
-import { chatName } from "./chat-name.ts";
 import { exportChat, exportFormats } from "./export-chat.ts";
 import { RouteLink } from "./route-link.tsx";
 import { focusBeside } from "./row-focus.ts";
@@ -45,8 +45,8 @@ export const ChatRow = memo(function ChatRow({
     if (wasRenaming.current && !isRenaming) link.current?.focus();
     wasRenaming.current = isRenaming;
   }, [isRenaming]);
-  const { chat_id: chatId, title, excerpt } = chat;
-  const name = chatName(chat) ?? words.newChat;
+  const { chat_id: chatId } = chat;
+  const name = nameInList(chat) || words.newChat;
 
   const onKey = (event: KeyboardEvent<HTMLElement>): boolean => {
     if (event.key === "F2") actions.rename(chatId);
@@ -94,7 +94,7 @@ export const ChatRow = memo(function ChatRow({
             </span>
             <span className="list-line">
               <span className="list-excerpt" dir="auto">
-                {title === "" || excerpt === "" ? words.messages(chat.messages) : excerpt}
+                {lastWordsUnderName(chat) ?? words.messages(chat.messages)}
               </span>
               {chat.tags.length > 0 && (
                 <span className="list-tags" dir="auto">
@@ -114,6 +114,12 @@ export const ChatRow = memo(function ChatRow({
     </div>
   );
 });
+
+/** Undefined where they are its name already, or there are none. */
+function lastWordsUnderName({ title, first_words, excerpt }: ChatSummary): string | undefined {
+  if (excerpt === "" || (title.trim() === "" && excerpt === first_words)) return undefined;
+  return excerpt;
+}
 
 /** Whether something goes on in it, or waits for a person. */
 function Sign({ chat, words }: { chat: ChatSummary; words: ListWords }) {
@@ -204,7 +210,7 @@ function RenameField({ chat, onDone }: { chat: ChatSummary; onDone: () => void }
       autoFocus
       dir="auto"
       aria-label={words.newName}
-      defaultValue={chatName(chat) ?? ""}
+      defaultValue={nameInList(chat)}
       maxLength={300}
       onFocus={(event) => event.currentTarget.select()}
       onBlur={(event) => save(event.currentTarget)}

@@ -6,9 +6,9 @@ import type { ListState } from "../state/page.ts";
 import { Button, IconButton } from "../parts/button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { Empty } from "../parts/signs.tsx";
+import { nameInList } from "../texts/name-of-chat.ts";
 import { useFormat } from "../words/format.ts";
 import { useWords } from "../words/use-words.ts";
-import { chatName } from "./chat-name.ts";
 import { createChatPages, type ChatPages } from "./chat-pages.ts";
 import { useNow } from "./now.ts";
 import { ReadOn } from "./read-on.tsx";
@@ -93,7 +93,7 @@ function Deleted({ pages, scroll, onChosen, onDoom }: DeletedProps) {
   const restore = async (chat: ChatSummary) => {
     if (!(await page.list.restore(chat.chat_id))) return;
     pages.drop(chat.chat_id);
-    const text = words.restored(chatName(chat) ?? words.newChat);
+    const text = words.restored(nameInList(chat) || words.newChat);
     page.toasts.show({ kind: "info", text });
   };
   if (state.is === "loading") return <Skeleton label={words.loading} />;
@@ -136,7 +136,7 @@ function DeletedRow({ chat, onChosen, onRestore, onDoom }: DeletedRowProps) {
   const words = useWords(listWords);
   const format = useFormat();
   const now = useNow();
-  const name = chatName(chat) ?? words.newChat;
+  const name = nameInList(chat) || words.newChat;
   return (
     <li className="list-row">
       <RouteLink
@@ -188,7 +188,7 @@ function ForGood({ chat, onClose, onGone }: ForGoodProps) {
   };
   return (
     <Dialog
-      title={words.forGoodOf(chatName(chat) ?? words.newChat)}
+      title={words.forGoodOf(nameInList(chat) || words.newChat)}
       onClose={onClose}
       footer={
         <>

@@ -1,10 +1,10 @@
 import type { FoundChat } from "@deltawire/tasks/chats";
 import { Button } from "../parts/button.tsx";
 import { Empty } from "../parts/signs.tsx";
+import { markedPieces } from "../texts/marked-pieces.ts";
+import { nameInList } from "../texts/name-of-chat.ts";
 import { useFormat } from "../words/format.ts";
 import { useWords } from "../words/use-words.ts";
-import { chatName } from "./chat-name.ts";
-import { markedPieces } from "./marked.ts";
 import { useNow } from "./now.ts";
 import { RouteLink } from "./route-link.tsx";
 import { Skeleton } from "./skeleton.tsx";
@@ -60,8 +60,8 @@ function Found({ found, onChosen }: { found: FoundChat; onChosen: (() => void) |
     <li className="list-found-chat">
       <RouteLink className="list-found-title" route={{ is: "chat", chatId }} onChosen={onChosen}>
         <span className="list-title" dir="auto">
-          {chat.title === "" ? (
-            (chatName(chat) ?? words.newChat)
+          {chat.title.trim() === "" ? (
+            nameInList(chat) || words.newChat
           ) : (
             <Marked text={chat.title} marks={title_marks} />
           )}

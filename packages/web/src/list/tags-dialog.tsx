@@ -5,13 +5,13 @@ import { Button } from "../parts/button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { Field, Input } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { nameInList } from "../texts/name-of-chat.ts";
 import { useWords } from "../words/use-words.ts";
-import { chatName } from "./chat-name.ts";
 import { mostOfTag, suggestedTags, withNewTag } from "./tag-list.ts";
 import { listWords } from "./words.ts";
 
 interface TagsDialogProps {
-  chat: Pick<ChatSummary, "chat_id" | "title" | "excerpt" | "tags">;
+  chat: Pick<ChatSummary, "chat_id" | "title" | "first_words" | "tags">;
   /** Those of all chats. */
   known: readonly string[];
   onClose: () => void;
@@ -39,7 +39,7 @@ export function TagsDialog({ chat, known, onClose, onSaved }: TagsDialogProps) {
   const suggested = suggestedTags(known, tags, typed);
   return (
     <Dialog
-      title={words.tagsOf(chatName(chat) ?? words.newChat)}
+      title={words.tagsOf(nameInList(chat) || words.newChat)}
       onClose={onClose}
       footer={
         <>

@@ -36,7 +36,14 @@ export const BlockView = memo(function BlockView({ block, rank = 6, within }: Bl
       );
     }
     case "code":
-      return <CodeBlock language={block.language} text={block.text} closed={block.closed} />;
+      return (
+        <CodeBlock
+          language={block.language}
+          text={block.text}
+          closed={block.closed}
+          marks={block.marks}
+        />
+      );
     case "math":
       return <Formula text={block.text} display ready={block.closed} />;
     case "quote":

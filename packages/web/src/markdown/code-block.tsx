@@ -1,9 +1,12 @@
 import { memo, useCallback, useLayoutEffect, useRef, useState, type ReactNode } from "react";
+import type { Mark } from "@deltawire/tasks/markdown";
+import { markedPieces } from "../texts/marked-pieces.ts";
 import { growingPieces } from "../texts/text-pieces.ts";
 import { Button } from "../parts/button.tsx";
 import { useCopying } from "../parts/copying.ts";
 import { useWords } from "../words/use-words.ts";
 import type { Token } from "./code-tokens.ts";
+import { MarkView } from "./inline-view.tsx";
 import { languageName } from "./languages.ts";
 import { useHighlighted } from "./use-highlighted.ts";
 import { useScrolls } from "./use-scrolls.ts";
@@ -13,10 +16,19 @@ interface CodeBlockProps {
   language: string;
   text: string;
   closed: boolean;
+  marks?: readonly Mark[] | undefined;
 }
 
-/** In pieces, of which only the last is drawn again while the code grows; with colours when it has ended. */
-export const CodeBlock = memo(function CodeBlock({ language, text, closed }: CodeBlockProps) {
+/**
+ * In pieces, of which only the last is drawn again while the code grows; with colours when it has ended, or else with what is
+ * marked in it.
+ */
+export const CodeBlock = memo(function CodeBlock({
+  language,
+  text,
+  closed,
+  marks,
+}: CodeBlockProps) {
   const words = useWords(markdownWords);
   const [grow] = useState(growingPieces);
   const [wraps, setWraps] = useState(false);
@@ -39,9 +51,11 @@ export const CodeBlock = memo(function CodeBlock({ language, text, closed }: Cod
         tabIndex={scrolls ? 0 : undefined}
       >
         <code>
-          {grown.pieces.map((piece, at) => (
-            <Piece key={at} text={piece} tokens={colours[at]} />
-          ))}
+          {marks === undefined
+            ? grown.pieces.map((piece, at) => <Piece key={at} text={piece} tokens={colours[at]} />)
+            : markedPieces(text, marks).map((piece, at) =>
+                piece.marked ? <MarkView key={at}>{piece.text}</MarkView> : piece.text,
+              )}
         </code>
       </pre>
     </figure>

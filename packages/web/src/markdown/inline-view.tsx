@@ -8,6 +8,9 @@ export const CiteContext = createContext<
   ((reference: number, resolved: boolean) => ReactNode) | undefined
 >(undefined);
 
+/** What the marks in a text say. */
+export const MarkContext = createContext<string | undefined>(undefined);
+
 /** Elements at once, without a component for each: a long paragraph that grows is made anew at every step. */
 export function inlineView(nodes: readonly Inline[]): ReactNode {
   return nodes.map(nodeView);
@@ -31,6 +34,8 @@ function nodeView(node: Inline, at: number): ReactNode {
       return <em key={at}>{inlineView(node.inline)}</em>;
     case "del":
       return <del key={at}>{inlineView(node.inline)}</del>;
+    case "mark":
+      return <MarkView key={at}>{inlineView(node.inline)}</MarkView>;
     case "link":
       return linkView(node, at);
     case "break":
@@ -62,6 +67,14 @@ function linkView({ url, inline, image }: Inline & { type: "link" }, at: number)
     <a key={at} href={url} target="_blank" rel="noopener noreferrer">
       {inlineView(inline)}
     </a>
+  );
+}
+
+export function MarkView({ children }: { children: ReactNode }) {
+  return (
+    <mark className="markdown-mark" title={useContext(MarkContext)}>
+      {children}
+    </mark>
   );
 }
 

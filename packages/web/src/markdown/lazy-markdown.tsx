@@ -1,19 +1,38 @@
-import { createElement, useSyncExternalStore } from "react";
-import type { Markdown, MarkdownProps } from "./markdown.tsx";
+import { createElement, useSyncExternalStore, type ReactNode } from "react";
+import type { Block } from "@deltawire/tasks/markdown";
+import type { DrawnBlocks, Markdown, MarkdownProps } from "./markdown.tsx";
 
-let loaded: typeof Markdown | undefined;
+interface Drawing {
+  readonly Markdown: typeof Markdown;
+  readonly DrawnBlocks: typeof DrawnBlocks;
+}
+
+let loaded: Drawing | undefined;
 let loading: Promise<void> | undefined;
 const waiting = new Set<() => void>();
 
 /** The text as it is until what draws Markdown has come, and if it never does. */
 export function LazyMarkdown(props: MarkdownProps) {
   const drawn = useSyncExternalStore(subscribe, current, nothing);
-  if (drawn !== undefined) return createElement(drawn, props);
+  if (drawn !== undefined) return createElement(drawn.Markdown, props);
   return (
     <div className="plain-text" dir="auto">
       {props.text}
     </div>
   );
+}
+
+interface LazyBlocksProps {
+  blocks: readonly Block[];
+  /** What the marks in them say. */
+  marked: string;
+  /** Shown until they can be drawn. */
+  children: ReactNode;
+}
+
+export function LazyBlocks({ blocks, marked, children }: LazyBlocksProps) {
+  const drawn = useSyncExternalStore(subscribe, current, nothing);
+  return drawn === undefined ? children : createElement(drawn.DrawnBlocks, { blocks, marked });
 }
 
 /** Can be called early, so that it is there when the first answer is. */
@@ -24,7 +43,7 @@ export function loadMarkdown(): Promise<void> {
 
 async function load(): Promise<void> {
   try {
-    loaded = (await import("./markdown.tsx")).Markdown;
+    loaded = await import("./markdown.tsx");
     for (const tell of waiting) tell();
   } catch {
     // Without a connection, or after another build was put in place: who comes next tries again.
@@ -38,7 +57,7 @@ function subscribe(tell: () => void): () => void {
   return () => waiting.delete(tell);
 }
 
-function current(): typeof Markdown | undefined {
+function current(): Drawing | undefined {
   return loaded;
 }
 

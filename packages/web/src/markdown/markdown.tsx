@@ -1,9 +1,9 @@
 import { memo, useState, type ReactNode } from "react";
 import type { Annotation } from "@deltawire/tasks";
-import { withCites } from "@deltawire/tasks/markdown";
+import { withCites, type Block } from "@deltawire/tasks/markdown";
 import { BlockView } from "./block-view.tsx";
-import { CiteContext } from "./inline-view.tsx";
-import { ranksOf, Sections, type Section } from "./sections.ts";
+import { CiteContext, MarkContext } from "./inline-view.tsx";
+import { ranksOf, Sections, topRank, type Section } from "./sections.ts";
 import "./markdown.css";
 import "./code-colours.css";
 
@@ -34,6 +34,17 @@ export const Markdown = memo(function Markdown({
     </CiteContext>
   );
 });
+
+/** Blocks that are read already, and what the marks in them say. */
+export function DrawnBlocks({ blocks, marked }: { blocks: readonly Block[]; marked: string }) {
+  return (
+    <MarkContext value={marked}>
+      <div className="markdown">
+        <SectionView section={{ blocks, above: topRank }} />
+      </div>
+    </MarkContext>
+  );
+}
 
 const none: readonly Annotation[] = [];
 

@@ -9,7 +9,7 @@ export interface Section {
 }
 
 /** Headings of the page stand above those of a message. */
-const topRank = 2;
+export const topRank = 2;
 
 /**
  * The blocks of a growing text in sections. A full one is the same object for ever, so that 24 blocks cost one comparison,

@@ -1,6 +1,7 @@
 import { useEffect, useId, useRef, type ReactNode } from "react";
 import { useWords } from "../words/use-words.ts";
 import { IconButton } from "./button.tsx";
+import { openModal } from "./open-dialogs.ts";
 import { partsWords } from "./words.ts";
 
 interface DialogProps {
@@ -21,11 +22,12 @@ export function Dialog({ title, onClose, children, footer, wide }: DialogProps) 
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const shown = dialog.current;
+    if (shown === null) return undefined;
     const before = document.activeElement;
-    shown?.showModal();
-    shown?.querySelector<HTMLElement>("[data-first]")?.focus();
+    const close = openModal(shown);
+    shown.querySelector<HTMLElement>("[data-first]")?.focus();
     return () => {
-      shown?.close();
+      close();
       if (before instanceof HTMLElement && before.isConnected) before.focus();
     };
   }, []);

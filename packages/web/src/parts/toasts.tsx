@@ -1,9 +1,11 @@
 import { useEffect, useLayoutEffect, useRef, useState, type FocusEvent } from "react";
+import { createPortal } from "react-dom";
 import { useCell } from "../hooks/use-cell.ts";
 import { usePage } from "../hooks/use-page.ts";
 import type { Toast, Toasts as AllToasts } from "../state/toasts.ts";
 import { useWords } from "../words/use-words.ts";
 import { Button, IconButton } from "./button.tsx";
+import { openDialogs } from "./open-dialogs.ts";
 import { partsWords } from "./words.ts";
 
 const shortMs = 6000;
@@ -11,36 +13,47 @@ const shortMs = 6000;
 const longMs = 14_000;
 
 /**
- * A popover, so that they are above an open dialog. It is always there: screen readers tell what comes into a region that
- * they know, and may not tell one that comes with its words.
+ * A popover, so that they are above all else, in the topmost dialog: what lies outside of that is seen and cannot be pressed.
+ * It is always there: screen readers tell what comes into a region that they know, and may not tell one that comes with its
+ * words.
  */
 export function Toasts() {
   const { toasts } = usePage();
   const all = useCell(toasts.all);
-  const shelf = useRef<HTMLDivElement>(null);
-  const highest = useRef<Element | undefined>(undefined);
+  const dialog = useCell(openDialogs).at(-1);
+  const home = useRef<HTMLDivElement>(null);
+  // Not React's, so that it can be moved with all that is in it.
+  const [shelf] = useState(createShelf);
   const words = useWords(partsWords);
   useLayoutEffect(() => {
-    const shown = shelf.current;
-    if (shown === null) return;
-    const dialog = [...document.querySelectorAll("dialog:modal")].at(-1);
-    if (!shown.matches(":popover-open")) shown.showPopover();
-    else if (all.length > 0 && dialog !== undefined && dialog !== highest.current) {
-      // Shown anew, it is above the dialog that was opened since.
-      shown.hidePopover();
-      shown.showPopover();
-      highest.current = dialog;
-    }
-  }, [all]);
+    const place = dialog ?? home.current;
+    const { activeElement: focused } = document;
+    const isFocusIn = shelf.contains(focused);
+    place?.append(shelf);
+    shelf.showPopover();
+    if (isFocusIn && focused instanceof HTMLElement) focused.focus();
+  }, [shelf, dialog]);
   return (
-    <div ref={shelf} className="toasts" popover="manual" role="region" aria-label={words.messages}>
-      <div className="toasts-said" role="status" aria-atomic="false">
-        {all.map((toast) => (
-          <OneToast key={toast.id} toast={toast} toasts={toasts} />
-        ))}
-      </div>
+    <div ref={home}>
+      {createPortal(
+        <div role="region" aria-label={words.messages}>
+          <div className="toasts-said" role="status" aria-atomic="false">
+            {all.map((toast) => (
+              <OneToast key={toast.id} toast={toast} toasts={toasts} />
+            ))}
+          </div>
+        </div>,
+        shelf,
+      )}
     </div>
   );
+}
+
+function createShelf(): HTMLElement {
+  const shelf = document.createElement("div");
+  shelf.className = "toasts";
+  shelf.setAttribute("popover", "manual");
+  return shelf;
 }
 
 /** It stays for as long as somebody points at it or is in it by keys, and its time begins anew after that. */

@@ -137,6 +137,9 @@ export function createPage(world: World): Page {
   };
   lookAgain();
   const stopLeaving = world.onLeave(() => drafts.leave());
+  const stopComingBack = world.onChange(() => {
+    if (world.isVisible()) drafts.comeBack();
+  });
 
   return {
     client,
@@ -169,6 +172,7 @@ export function createPage(world: World): Page {
       drafts.leave();
       cancelLook();
       stopLeaving();
+      stopComingBack();
       followed.close();
       disconnect();
       chats.close();

@@ -1,7 +1,9 @@
-import type { KeptStorage, World } from "../gateway/world.ts";
+import type { World } from "../gateway/world.ts";
+import { isSame } from "../same.ts";
 import { cell } from "./cell.ts";
 import { keepByChat } from "./kept-by-chat.ts";
-import type { Draft, DraftState, MessageEdit } from "./page.ts";
+import { isStillKept, keepDraft, keptAt, lastKept, placeOf, tryToKeep } from "./kept-drafts.ts";
+import type { Draft, DraftState, EditWords, MessageEdit, SentEdit } from "./page.ts";
 import { restOfDraft } from "./rest-of-draft.ts";
 
 export interface Drafts {
@@ -10,28 +12,36 @@ export interface Drafts {
   sent(chatId: string, sent: DraftState): void;
   /** Writes what is not written yet. */
   save(): void;
-  /** Writes all that was changed here: another tab may have put its own in its place. */
+  /** Writes all that was changed here, and by what name this tab finds it again. */
   leave(): void;
+  /** The page that was left is looked at again. */
+  comeBack(): void;
 }
 
-const prefix = "deltawire.draft.";
-/** Older ones make room. */
-const mostDrafts = 50;
 const saveAfterMs = 300;
+/** Kept by the tab, and only while its page is away: a copy that is made of the tab is to have another name. */
+const nameOfTab = "deltawire.tab";
 
 export interface DraftsOptions {
-  readonly world: Pick<World, "storage" | "schedule" | "now" | "newId">;
+  readonly world: Pick<World, "storage" | "tabStorage" | "schedule" | "now" | "newId">;
   /** The browser does not keep a draft any more, which lasts until the page is closed. */
   readonly onNotKept: () => void;
 }
 
+interface KeptDraft extends Draft {
+  isIdle(): boolean;
+  /** Answers with whether the browser has kept it. */
+  save(): boolean;
+  leave(): void;
+}
+
 /** What is not sent yet, by chat, kept in the browser. */
 export function createDrafts({ world, onNotKept }: DraftsOptions): Drafts {
-  const { storage, schedule, now, newId } = world;
+  const { tabStorage, newId } = world;
+  const tab = tabStorage.getItem(nameOfTab) ?? newId();
+  const comeBack = () => tabStorage.removeItem(nameOfTab);
+  comeBack();
   const unsaved = new Set<string>();
-  const changedHere = new Set<string>();
-  /** The keys of what was read or written here: only that is removed, and nothing of another tab. */
-  const ours = new Map<string, string>();
   const notKept = new Set<string>();
   let cancelSave: (() => void) | undefined;
 
@@ -39,7 +49,7 @@ export function createDrafts({ world, onNotKept }: DraftsOptions): Drafts {
     cancelSave?.();
     cancelSave = undefined;
     for (const chatId of unsaved) {
-      if (isSaved(chatId)) notKept.delete(chatId);
+      if (drafts.of(chatId).save()) notKept.delete(chatId);
       else if (!notKept.has(chatId)) {
         notKept.add(chatId);
         onNotKept();
@@ -47,52 +57,16 @@ export function createDrafts({ world, onNotKept }: DraftsOptions): Drafts {
     }
     unsaved.clear();
   };
-  const isSaved = (chatId: string): boolean => {
-    const draft = drafts.of(chatId).get();
-    const name = prefix + chatId;
-    if (isEmpty(draft)) {
-      changedHere.delete(chatId);
-      if (readKept(storage, name)?.key === ours.get(chatId)) storage.removeItem(name);
-      return true;
-    }
-    const isDone = keep(storage, name, JSON.stringify({ ...draft, saved_at: now() }));
-    if (isDone) ours.set(chatId, draft.key);
-    return isDone;
-  };
 
-  const drafts = keepByChat((chatId) => {
-    const kept = readKept(storage, prefix + chatId);
-    if (kept !== undefined) ours.set(chatId, kept.key);
-    const state = cell<DraftState>(kept ?? empty(newId()));
-    const isSending = cell(false);
-    const set = (next: DraftState) => {
-      state.set(next);
-      unsaved.add(chatId);
-      changedHere.add(chatId);
-      cancelSave ??= schedule(saveAfterMs, save);
-    };
-    return {
-      isIdle: () =>
-        !state.isHeard() && !isSending.get() && !unsaved.has(chatId) && isEmpty(state.get()),
-      get: state.get,
-      subscribe: state.subscribe,
-      // Another text is another message: under the old key the gateway would refuse it.
-      change: (patch: Partial<Omit<DraftState, "key" | "edits">>) =>
-        set({ ...state.get(), ...patch, key: newId() }),
-      clear: () => set({ ...empty(newId()), edits: state.get().edits }),
-      edit: (nodeId: string, edit: MessageEdit | undefined) =>
-        set({ ...state.get(), edits: withEdit(state.get().edits, nodeId, edit) }),
-      isSending,
-      async whileSending<Result>(action: () => Promise<Result>): Promise<Result> {
-        isSending.set(true);
-        try {
-          return await action();
-        } finally {
-          isSending.set(false);
-        }
+  const drafts = keepByChat((chatId) =>
+    createDraft(chatId, tab, world, {
+      isUnsaved: () => unsaved.has(chatId),
+      onChange() {
+        unsaved.add(chatId);
+        cancelSave ??= world.schedule(saveAfterMs, save);
       },
-    };
-  });
+    }),
+  );
 
   return {
     save,
@@ -103,8 +77,104 @@ export function createDrafts({ world, onNotKept }: DraftsOptions): Drafts {
       save();
     },
     leave() {
-      for (const chatId of changedHere) unsaved.add(chatId);
       save();
+      for (const draft of drafts.all()) draft.leave();
+      tryToKeep(tabStorage, nameOfTab, tab);
+    },
+    comeBack,
+  };
+}
+
+interface Saving {
+  readonly isUnsaved: () => boolean;
+  readonly onChange: () => void;
+}
+
+/**
+ * It begins as what this tab has kept for the chat, else as the last one that any has. That one is left alone until something
+ * is changed here, and for ever if it was changed elsewhere since: nobody writes over what somebody else typed.
+ */
+function createDraft(
+  chatId: string,
+  tab: string,
+  { storage, now, newId }: DraftsOptions["world"],
+  { isUnsaved, onChange }: Saving,
+): KeptDraft {
+  const place = placeOf(chatId, tab);
+  const own = keptAt(storage, place, newId);
+  let taken = own === undefined ? lastKept(storage, chatId, newId) : undefined;
+  let isOwn = own !== undefined;
+  const state = cell<DraftState>((own ?? taken)?.draft ?? empty(newId()));
+  const isSending = cell(false);
+  const sentEdits = cell<ReadonlyMap<string, SentEdit>>(new Map());
+  const set = (next: DraftState) => {
+    state.set(next);
+    isOwn = true;
+    onChange();
+  };
+  const edit = (nodeId: string, words: EditWords | undefined) => {
+    const { edits } = state.get();
+    const edited = words === undefined ? undefined : withKey(words, edits?.[nodeId], newId);
+    set({ ...state.get(), edits: withEdit(edits, nodeId, edited) });
+    return edited;
+  };
+  const markEdit = (nodeId: string, mark: SentEdit | undefined) =>
+    sentEdits.update((all) => {
+      const others = [...all].filter(([each]) => each !== nodeId);
+      return new Map(mark === undefined ? others : [...others, [nodeId, mark]]);
+    });
+  const save = () => {
+    if (isEmpty(state.get())) {
+      storage.removeItem(place);
+      isOwn = false;
+    } else if (!keepDraft(storage, place, state.get(), now())) return false;
+    if (taken !== undefined && isStillKept(storage, taken)) storage.removeItem(taken.name);
+    taken = undefined;
+    return true;
+  };
+  return {
+    save,
+    leave() {
+      // Another tab that has shown it may have put its own in its place.
+      if (isOwn) save();
+    },
+    isIdle: () =>
+      !state.isHeard() &&
+      !isSending.get() &&
+      ![...sentEdits.get().values()].includes("on its way") &&
+      !isUnsaved() &&
+      isEmpty(state.get()),
+    get: state.get,
+    subscribe: state.subscribe,
+    // Another text is another message: under the old key the gateway would refuse it.
+    change: (patch) => set({ ...state.get(), ...patch, key: newId() }),
+    clear: () => set({ ...empty(newId()), edits: state.get().edits }),
+    edit: (nodeId, words) => void edit(nodeId, words),
+    isSending,
+    async whileSending<Result>(action: () => Promise<Result>): Promise<Result> {
+      isSending.set(true);
+      try {
+        return await action();
+      } finally {
+        isSending.set(false);
+      }
+    },
+    sentEdits,
+    async sendEdit(nodeId, words, send) {
+      if (sentEdits.get().get(nodeId) === "on its way") return;
+      const sent = edit(nodeId, words);
+      if (sent === undefined) return;
+      markEdit(nodeId, "on its way");
+      let hasArrived = false;
+      try {
+        hasArrived = await send(sent);
+      } finally {
+        if (hasArrived) edit(nodeId, undefined);
+        markEdit(nodeId, hasArrived ? "arrived" : undefined);
+      }
+    },
+    editClosed(nodeId) {
+      if (sentEdits.get().get(nodeId) === "arrived") markEdit(nodeId, undefined);
     },
   };
 }
@@ -123,6 +193,18 @@ function isEmpty({ text, attachments, contexts, options, edits }: DraftState): b
   );
 }
 
+/** Other words are another edit, with a key of their own. */
+function withKey(
+  { text, attachments }: EditWords,
+  before: MessageEdit | undefined,
+  newId: () => string,
+): MessageEdit {
+  const isAsBefore =
+    before !== undefined && before.text === text && isSame(before.attachments, attachments);
+  const key = isAsBefore ? before.key : newId();
+  return { text, ...(attachments === undefined ? {} : { attachments }), key };
+}
+
 /** The one that was typed into last stands last. */
 function withEdit(
   edits: DraftState["edits"],
@@ -132,65 +214,4 @@ function withEdit(
   const { [nodeId]: _, ...others } = edits ?? {};
   if (edit !== undefined) return { ...others, [nodeId]: edit };
   return Object.keys(others).length === 0 ? undefined : others;
-}
-
-function readKept(storage: KeptStorage, name: string): DraftState | undefined {
-  try {
-    const kept = JSON.parse(storage.getItem(name) ?? "null") as Partial<DraftState> | null;
-    if (kept === null || typeof kept.text !== "string" || typeof kept.key !== "string")
-      return undefined;
-    const { text, key, attachments, contexts, options } = kept;
-    const edits = Object.entries(kept.edits ?? {}).filter(
-      ([, { text }]) => typeof text === "string",
-    );
-    return {
-      text,
-      key,
-      attachments: Array.isArray(attachments) ? attachments : [],
-      contexts: Array.isArray(contexts) ? contexts : [],
-      ...(options === undefined ? {} : { options }),
-      ...(edits.length === 0 ? {} : { edits: Object.fromEntries(edits) }),
-    };
-  } catch {
-    return undefined;
-  }
-}
-
-/** In place of the oldest where there are too many, or where the browser has no room; of none if that is not enough. */
-function keep(storage: KeptStorage, name: string, text: string): boolean {
-  const names = namesOf(storage).filter((each) => each !== name);
-  const tooMany = names.length - mostDrafts + 1;
-  if (tooMany <= 0 && isKept(storage, name, text)) return true;
-  const removed = new Map<string, string>();
-  for (const each of oldestFirst(storage, names)) {
-    removed.set(each, storage.getItem(each) ?? "");
-    storage.removeItem(each);
-    if (removed.size >= tooMany && isKept(storage, name, text)) return true;
-  }
-  for (const [each, kept] of removed) isKept(storage, each, kept);
-  return false;
-}
-
-function isKept(storage: KeptStorage, name: string, text: string): boolean {
-  try {
-    storage.setItem(name, text);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function namesOf(storage: KeptStorage): string[] {
-  const names = Array.from({ length: storage.length }, (_, index) => storage.key(index) ?? "");
-  return names.filter((name) => name.startsWith(prefix));
-}
-
-function oldestFirst(storage: KeptStorage, names: readonly string[]): string[] {
-  const times = new Map(names.map((name) => [name, savedAt(storage.getItem(name) ?? "")]));
-  return names.toSorted((one, other) => (times.get(one) ?? 0) - (times.get(other) ?? 0));
-}
-
-/** Read without parsing what may be long: it stands at the end. */
-function savedAt(text: string): number {
-  return Number(/"saved_at":(\d+)\}$/.exec(text)?.[1] ?? 0);
 }

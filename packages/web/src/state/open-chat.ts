@@ -1,16 +1,22 @@
 import {
   ChatApiError,
+  chosenVersion,
+  wordsOf,
+  type Attachment,
+  type Chat,
   type ChatClient,
+  type EditBody,
   type EditsReply,
   type PersonEdit,
   type SendBody,
   type SentReply,
 } from "@deltawire/tasks/chats";
 import type { World } from "../gateway/world.ts";
+import { isSame } from "../same.ts";
 import { askOnce, askUntilAnswered } from "./asking.ts";
 import { editAt, lasting } from "./editing.ts";
 import type { KeptChat, Change } from "./kept-chat.ts";
-import type { DraftState, OpenChat, Word } from "./page.ts";
+import type { DraftState, EditWords, OpenChat, Word } from "./page.ts";
 import type { Telling } from "./telling.ts";
 
 export interface OpenChatOptions {
@@ -91,13 +97,17 @@ export function createOpenChat(options: OpenChatOptions): OpenChat {
       ask((key) => client.rerun(chatId, { ...choice, node_id: nodeId }, key)),
     continueAnswer: (nodeId) =>
       ask((key) => client.continueAnswer(chatId, { node_id: nodeId }, key)),
-    editMessage(nodeId, text, { as, send, attachments }) {
+    editMessage(nodeId, edit, { as, send }) {
+      const { text, attachments, key } = edit;
       const body = { node_id: nodeId, text, as, send, ...(attachments && { attachments }) };
-      if (send) return ask((key) => client.edit(chatId, body, key));
-      return inOrder(() => attempt(() => client.edit(chatId, { ...body, ...revision() })));
+      if (!send) return rewrite(body, edit);
+      // The same words as a branch are another request.
+      const idempotencyKey = `${key}.${as}`;
+      return attempt(() =>
+        askUntilAnswered(() => client.edit(chatId, body, { idempotencyKey }), world),
+      );
     },
-    editAnswer: (nodeId, text) =>
-      inOrder(() => attempt(() => client.edit(chatId, { node_id: nodeId, text, ...revision() }))),
+    editAnswer: (nodeId, text) => rewrite({ node_id: nodeId, text }, { text }),
     stop: (nodeId) =>
       attempt(() => client.stop(chatId, nodeId === undefined ? {} : { node_id: nodeId })),
     change,
@@ -122,10 +132,14 @@ export function createOpenChat(options: OpenChatOptions): OpenChat {
     release,
   };
 
-  /** Only an edit that asks no model has to be kept from being made twice by it. */
-  function revision(): { revision?: number } {
-    const { ready } = kept;
-    return ready === undefined ? {} : { revision: ready.chat.revision };
+  /** Without asking a model. There is no key for that: at an older revision it is refused, and what is so already is done. */
+  function rewrite(body: EditBody, words: EditWords): Promise<boolean> {
+    return inOrder(async () => {
+      const { ready } = kept;
+      if (ready === undefined) return attempt(() => client.edit(chatId, body));
+      if (isWritten(ready.chat, body.node_id, words)) return true;
+      return attempt(() => client.edit(chatId, { ...body, revision: ready.chat.revision }));
+    });
   }
 
   async function tellOnce(taskId: string, { text, delivery, key }: Word): Promise<true> {
@@ -167,4 +181,22 @@ export function createOpenChat(options: OpenChatOptions): OpenChat {
       throw new Error(telling.words().notSent, { cause: failure });
     }
   }
+}
+
+/** Whether a person's words stand there now. */
+function isWritten(chat: Chat, nodeId: string, { text, attachments }: EditWords): boolean {
+  const node = chat.nodes[nodeId];
+  if (node?.kind === "answer") {
+    const version = chosenVersion(node);
+    return version.by === "user" && wordsOf(version) === text;
+  }
+  if (node?.kind !== "user") return false;
+  const version = chosenVersion(node);
+  const hasAttachments =
+    attachments === undefined || isSame(urlsOf(version.attachments), urlsOf(attachments));
+  return version.text === text && hasAttachments;
+}
+
+function urlsOf(attachments: readonly Attachment[]): string[] {
+  return attachments.map(({ url }) => url);
 }

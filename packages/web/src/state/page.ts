@@ -141,7 +141,8 @@ export interface OpenChat {
   send(draft: DraftState, parent: string | null): Promise<boolean>;
   rerun(nodeId: string, choice?: AnswerChoiceBody): Promise<boolean>;
   continueAnswer(nodeId: string): Promise<boolean>;
-  editMessage(nodeId: string, text: string, how: EditHow): Promise<boolean>;
+  /** Made once, however often it is tried. */
+  editMessage(nodeId: string, edit: MessageEdit, how: EditHow): Promise<boolean>;
   editAnswer(nodeId: string, text: string): Promise<boolean>;
   stop(nodeId?: string): Promise<boolean>;
   /** At the chat's revision; after a conflict once more on what the chat has become. */
@@ -168,7 +169,6 @@ export interface EditHow {
   readonly as: "version" | "branch";
   /** Whether the model is asked again. */
   readonly send: boolean;
-  readonly attachments?: readonly Attachment[];
 }
 
 export interface Approvals {
@@ -191,11 +191,19 @@ export interface DraftState {
   readonly key: string;
 }
 
-export interface MessageEdit {
+export interface EditWords {
   readonly text: string;
   /** Undefined: those that the message has. */
   readonly attachments?: readonly Attachment[] | undefined;
 }
+
+export interface MessageEdit extends EditWords {
+  /** As that of a draft. */
+  readonly key: string;
+}
+
+/** One that has failed is not sent, and can be sent again. */
+export type SentEdit = "on its way" | "arrived";
 
 /** Kept in the browser: a reload loses no word. */
 export interface Draft extends Cell<DraftState> {
@@ -203,10 +211,20 @@ export interface Draft extends Cell<DraftState> {
   /** All but what was typed into editors. */
   clear(): void;
   /** Undefined: the editor of this node is closed. */
-  edit(nodeId: string, edit: MessageEdit | undefined): void;
+  edit(nodeId: string, edit: EditWords | undefined): void;
   /** It is on its way: nobody writes in it meanwhile, wherever it is shown. */
   readonly isSending: Cell<boolean>;
   whileSending<Result>(action: () => Promise<Result>): Promise<Result>;
+  /** What became of edits that were sent, by node, until their editors are closed: also for one that comes up later. */
+  readonly sentEdits: Cell<ReadonlyMap<string, SentEdit>>;
+  /** Keeps an edit until `send` says that it has arrived. Nothing is done for a node of which one is on its way. */
+  sendEdit(
+    nodeId: string,
+    edit: EditWords,
+    send: (edit: MessageEdit) => Promise<boolean>,
+  ): Promise<void>;
+  /** The editor of a node that has arrived is closed. */
+  editClosed(nodeId: string): void;
 }
 
 export type { Preferences };

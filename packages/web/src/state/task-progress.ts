@@ -33,6 +33,9 @@ export class TaskProgress {
           message: event.message,
           again: { failed: event.attempt },
         });
+      case "task.snapshot":
+        // What is still under way is told once more behind it.
+        return this.#show(rootTaskId, {});
       case "task.tool_execution.done":
         return this.#drop(rootTaskId, event.call_id);
       case "task.output_item.added":

@@ -1,11 +1,14 @@
 import { useMemo, useState } from "react";
-import { wordsOf, type AnswerVersion, type Chat, type UserVersion } from "@deltawire/tasks/chats";
+import { textsIn, type AnswerVersion, type Chat, type UserVersion } from "@deltawire/tasks/chats";
+import { parseMarkdown, type Block } from "@deltawire/tasks/markdown";
 import { versionEdits } from "../chat/switches.ts";
+import { LazyBlocks } from "../markdown/lazy-markdown.tsx";
 import { Button, IconButton } from "../parts/button.tsx";
 import { Select, Switch } from "../parts/field.tsx";
 import type { OpenChat } from "../state/page.ts";
 import { useWords } from "../words/use-words.ts";
 import { chosenIn, letters, type Choice, type Choices } from "./choices.ts";
+import { withMarks, wordsIn } from "./marked-blocks.ts";
 import { VersionBody, VersionFacts } from "./version-body.tsx";
 import { isSameText, wordDiff, type DiffPart } from "./word-diff.ts";
 import { treeWords } from "./words.ts";
@@ -27,7 +30,7 @@ export function Compare({ open, chat, choices, onChange, onShowInChat, onBack }:
   const isOneNode = choices[0]?.nodeId === choices[1]?.nodeId;
   const [wantsDiff, setDiff] = useState(isOneNode);
   const isRunning = [one, other].some((side) => isUnderWay(side?.version));
-  const parts = useDiff(one?.version, other?.version, wantsDiff && !isRunning);
+  const diff = useDiff(one?.version, other?.version, wantsDiff && !isRunning);
   return (
     <section className="tree-compare" aria-label={words.comparison}>
       <header className="tree-bar-top">
@@ -41,7 +44,7 @@ export function Compare({ open, chat, choices, onChange, onShowInChat, onBack }:
         />
       </header>
       {isRunning && <p className="tree-note">{words.whileRunning}</p>}
-      {parts !== undefined && isSameText(parts) && (
+      {diff !== undefined && isSameText(diff.parts) && (
         <p className="tree-note" role="status">
           {words.sameWords}
         </p>
@@ -54,7 +57,8 @@ export function Compare({ open, chat, choices, onChange, onShowInChat, onBack }:
             chat={chat}
             choice={choice}
             letter={letters[index] ?? ""}
-            parts={parts}
+            parts={diff?.parts}
+            drawn={diff?.drawn[index]}
             onChange={(next) => onChange(choices.with(index, next))}
             onShowInChat={() => onShowInChat(choice.nodeId)}
           />
@@ -68,14 +72,43 @@ function useDiff(
   one: UserVersion | AnswerVersion | undefined,
   other: UserVersion | AnswerVersion | undefined,
   isWanted: boolean,
-): readonly DiffPart[] | undefined {
+): Diff | undefined {
   return useMemo(
     () =>
       isWanted && one !== undefined && other !== undefined
-        ? wordDiff(textOf(one), textOf(other))
+        ? diffOf(saidIn(one), saidIn(other))
         : undefined,
     [one, other, isWanted],
   );
+}
+
+interface Diff {
+  readonly parts: readonly DiffPart[];
+  /** The two sides as they are drawn, with what differs marked; undefined for what is shown as it was written. */
+  readonly drawn: readonly (readonly Block[] | undefined)[];
+}
+
+function diffOf(one: Said, other: Said): Diff {
+  const parts = wordDiff(one.words, other.words);
+  return {
+    parts,
+    drawn: [
+      one.blocks && withMarks(one.blocks, parts, "gone"),
+      other.blocks && withMarks(other.blocks, parts, "new"),
+    ],
+  };
+}
+
+interface Said {
+  readonly words: string;
+  /** A model writes Markdown, people write what they mean. */
+  readonly blocks?: readonly Block[];
+}
+
+function saidIn(version: UserVersion | AnswerVersion): Said {
+  if (!("output" in version)) return { words: version.text };
+  const blocks = textsIn(version).flatMap(parseMarkdown);
+  return { words: wordsIn(blocks), blocks };
 }
 
 interface SideProps {
@@ -84,11 +117,12 @@ interface SideProps {
   choice: Choice;
   letter: string;
   parts: readonly DiffPart[] | undefined;
+  drawn: readonly Block[] | undefined;
   onChange: (choice: Choice) => void;
   onShowInChat: () => void;
 }
 
-function Side({ open, chat, choice, letter, parts, onChange, onShowInChat }: SideProps) {
+function Side({ open, chat, choice, letter, parts, drawn, onChange, onShowInChat }: SideProps) {
   const words = useWords(treeWords);
   const chosen = chosenIn(chat, choice);
   if (chosen === undefined) return null;
@@ -122,6 +156,7 @@ function Side({ open, chat, choice, letter, parts, onChange, onShowInChat }: Sid
         ) : (
           <Differences
             parts={parts}
+            drawn={drawn}
             side={letter === letters[0] ? "gone" : "new"}
             letter={letter}
           />
@@ -149,30 +184,39 @@ function Side({ open, chat, choice, letter, parts, onChange, onShowInChat }: Sid
 
 interface DifferencesProps {
   parts: readonly DiffPart[];
+  drawn: readonly Block[] | undefined;
   side: "gone" | "new";
   letter: string;
 }
 
 /** One of the two texts, with what the other lacks marked. */
-function Differences({ parts, side, letter }: DifferencesProps) {
+function Differences({ parts, drawn, side, letter }: DifferencesProps) {
   const words = useWords(treeWords);
-  return (
+  const marked = words.gone(letter);
+  const plain = (
     <div className="plain-text" dir="auto">
       {parts.map(({ kind, text }, index) => {
         if (kind === "same") return text;
         if (kind !== side) return null;
         return (
-          <mark key={index} className="tree-change" data-side={side} title={words.gone(letter)}>
+          <mark key={index} title={marked}>
             {text}
           </mark>
         );
       })}
     </div>
   );
-}
-
-function textOf(version: UserVersion | AnswerVersion): string {
-  return "output" in version ? wordsOf(version) : version.text;
+  return (
+    <div className="tree-changes" data-side={side}>
+      {drawn === undefined ? (
+        plain
+      ) : (
+        <LazyBlocks blocks={drawn} marked={marked}>
+          {plain}
+        </LazyBlocks>
+      )}
+    </div>
+  );
 }
 
 function isUnderWay(version: UserVersion | AnswerVersion | undefined): boolean {

@@ -13,6 +13,7 @@ export function summary(about: Partial<ChatSummary> & Pick<ChatSummary, "chat_id
     messages: 0,
     running: 0,
     waiting: 0,
+    first_words: "",
     excerpt: "",
     usage: { input_tokens: 0, output_tokens: 0, total_tokens: 0 },
     stamp: 0,

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { checkTags } from "@deltawire/tasks/chats";
 import fc from "fast-check";
-import { chatName } from "../../src/list/chat-name.ts";
 import { suggestedTags, withNewTag } from "../../src/list/tag-list.ts";
 
 test("a tag is added without the blanks around it, and once, however it is written", () => {
@@ -25,10 +24,4 @@ test("tags of other chats are suggested, those first that begin with what is typ
   const all = ["homework", "work", "travel", "Workshop"];
   expect(suggestedTags(all, ["work"], "wor")).toEqual(["Workshop", "homework"]);
   expect(suggestedTags(all, [], "", 2)).toEqual(["homework", "work"]);
-});
-
-test("a chat is called by its title, else by the words it ends with", () => {
-  expect(chatName({ title: "Paris", excerpt: "It is sunny." })).toBe("Paris");
-  expect(chatName({ title: "", excerpt: "It is sunny." })).toBe("It is sunny.");
-  expect(chatName({ title: " ", excerpt: "" })).toBe(undefined);
 });

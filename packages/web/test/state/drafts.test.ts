@@ -1,18 +1,24 @@
+import fc from "fast-check";
 import { expect, test } from "vitest";
 import { memoryStorage, type KeptStorage } from "../../src/gateway/world.ts";
 import { createDrafts } from "../../src/state/drafts.ts";
 
-/** Drafts with a clock and a timer of the test's own. */
-function openDrafts(storage: KeptStorage = memoryStorage(), tab = "here") {
-  let time = 0;
-  let ids = 0;
+let ids = 0;
+let time = 0;
+
+/** Drafts of a tab, with a clock and a timer of the test's own. */
+function openDrafts(
+  storage: KeptStorage = memoryStorage(),
+  tabStorage: KeptStorage = memoryStorage(),
+) {
   let waiting: (() => void) | undefined;
   let timesNotKept = 0;
   const drafts = createDrafts({
     world: {
       storage,
+      tabStorage,
       now: () => (time += 1),
-      newId: () => `${tab}_${(ids += 1)}`,
+      newId: () => `id_${(ids += 1)}`,
       schedule(_ms, run) {
         waiting = run;
         return () => (waiting = undefined);
@@ -20,7 +26,7 @@ function openDrafts(storage: KeptStorage = memoryStorage(), tab = "here") {
     },
     onNotKept: () => (timesNotKept += 1),
   });
-  return { drafts, storage, run: () => waiting?.(), timesNotKept: () => timesNotKept };
+  return { drafts, storage, tabStorage, run: () => waiting?.(), timesNotKept: () => timesNotKept };
 }
 
 /** As a browser: what does not fit is refused, and what was there stays. */
@@ -115,8 +121,9 @@ test("a browser without room loses the oldest draft, and one that keeps nothing 
     drafts.draft(chatId).change({ text: `of ${chatId}` });
     drafts.save();
   }
-  const names = Array.from({ length: storage.length }, (_, index) => storage.key(index));
-  expect(names).toEqual(["deltawire.draft.chat_2", "deltawire.draft.chat_3"]);
+  const later = openDrafts(storage).drafts;
+  const texts = ["chat_1", "chat_2", "chat_3"].map((chatId) => later.draft(chatId).get().text);
+  expect(texts).toEqual(["", "of chat_2", "of chat_3"]);
   const nothing = openDrafts({
     ...memoryStorage(),
     setItem() {
@@ -188,7 +195,7 @@ test("a draft that is on its way is so wherever it is shown, until it is known w
 test("what two tabs write in the same chat stays with each of them when the other sends its own", () => {
   const storage = memoryStorage();
   const here = openDrafts(storage);
-  const there = openDrafts(storage, "there");
+  const there = openDrafts(storage);
   here.drafts.draft("chat_1").change({ text: "an hour of writing" });
   here.drafts.save();
   there.drafts.draft("chat_1").change({ text: "ok" });
@@ -203,11 +210,143 @@ test("what two tabs write in the same chat stays with each of them when the othe
   there.drafts.draft("chat_1").change({ text: "ok then" });
   there.drafts.save();
   there.drafts.sent("chat_1", there.drafts.draft("chat_1").get());
-  expect(storage.length).toBe(0);
-  here.drafts.leave();
   expect(openDrafts(storage).drafts.draft("chat_1").get().text).toBe(
     "an hour of writing, and more",
   );
+});
+
+/** As the browser does it: the page is left, and another one comes in its place. */
+function reloaded(tab: ReturnType<typeof openDrafts>): ReturnType<typeof openDrafts> {
+  tab.drafts.leave();
+  return openDrafts(tab.storage, tab.tabStorage);
+}
+
+const textIn = ({ drafts }: ReturnType<typeof openDrafts>) => drafts.draft("chat_1").get().text;
+
+function typed(tab: ReturnType<typeof openDrafts>, text: string): void {
+  tab.drafts.draft("chat_1").change({ text });
+  tab.drafts.save();
+}
+
+test("each of two tabs finds its own draft of a chat after reloads, also if nothing was typed between them", () => {
+  const storage = memoryStorage();
+  let [here, there] = [openDrafts(storage), openDrafts(storage)];
+  expect([textIn(here), textIn(there)]).toEqual(["", ""]);
+  typed(here, "of here");
+  typed(there, "of there");
+  for (let times = 0; times < 3; times += 1) {
+    here = reloaded(here);
+    expect(textIn(here)).toBe("of here");
+    there = reloaded(there);
+    expect(textIn(there)).toBe("of there");
+  }
+});
+
+test("drafts of tabs that are closed come up one after the other, as each is sent or deleted", () => {
+  const storage = memoryStorage();
+  const tabs = [openDrafts(storage), openDrafts(storage), openDrafts(storage)];
+  for (const tab of tabs) tab.drafts.draft("chat_1");
+  for (const [at, tab] of tabs.entries()) typed(tab, `draft ${at}`);
+  let later = openDrafts(storage);
+  expect(textIn(later)).toBe("draft 2");
+  later.drafts.sent("chat_1", later.drafts.draft("chat_1").get());
+  later = reloaded(later);
+  expect(textIn(later)).toBe("draft 1");
+  typed(later, "");
+  later = reloaded(later);
+  expect(textIn(later)).toBe("draft 0");
+  typed(later, "draft 0 and more");
+  later = reloaded(later);
+  expect(textIn(later)).toBe("draft 0 and more");
+  later.drafts.sent("chat_1", later.drafts.draft("chat_1").get());
+  expect(storage.length).toBe(0);
+});
+
+test("what a tab took over is not removed by it if its writer has gone on, in an editor too", () => {
+  const storage = memoryStorage();
+  const here = openDrafts(storage);
+  typed(here, "first");
+  const there = openDrafts(storage);
+  expect(textIn(there)).toBe("first");
+  here.drafts.draft("chat_1").edit("node_1", { text: "in other words" });
+  here.drafts.save();
+  typed(there, "");
+  const { text, edits } = openDrafts(storage).drafts.draft("chat_1").get();
+  expect(text).toBe("first");
+  expect(edits?.["node_1"]?.text).toBe("in other words");
+});
+
+test("a copy of a tab begins with its draft, and each goes on by itself", () => {
+  const here = openDrafts();
+  typed(here, "Hello");
+  const copied = memoryStorage();
+  // As the tab was when it came back from being hidden.
+  here.drafts.leave();
+  here.drafts.comeBack();
+  const name = here.tabStorage.getItem("deltawire.tab");
+  if (name !== null) copied.setItem("deltawire.tab", name);
+  const copy = openDrafts(here.storage, copied);
+  expect(textIn(copy)).toBe("Hello");
+  typed(copy, "Hello from the copy");
+  typed(here, "Hello from here");
+  for (const tab of [copy, here]) tab.drafts.leave();
+  expect(foundLater(here.storage)).toEqual(["Hello from here", "Hello from the copy"]);
+});
+
+/** What comes up in a tab that sends all it finds. */
+function foundLater(storage: KeptStorage): string[] {
+  const found: string[] = [];
+  for (let later = openDrafts(storage); textIn(later) !== ""; later = reloaded(later)) {
+    found.push(textIn(later));
+    later.drafts.sent("chat_1", later.drafts.draft("chat_1").get());
+  }
+  return found;
+}
+
+test("what was typed in a tab is found there after a reload, whatever other tabs do, until it is sent or deleted", () => {
+  const step = fc.record({
+    tab: fc.nat(2),
+    does: fc.constantFrom("types", "types on", "sends", "deletes", "is reloaded", "is left"),
+  });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
+      const storage = memoryStorage();
+      const tabs = Array.from({ length: 3 }, () => openDrafts(storage));
+      for (const tab of tabs) tab.drafts.draft("chat_1");
+      const typedIn = new Map<number, string>();
+      const lost: string[] = [];
+      for (const [at, { tab: number, does }] of steps.entries()) {
+        const tab = tabs[number] ?? openDrafts(storage);
+        const before = textIn(tab);
+        if (does === "is left") tab.drafts.leave();
+        else if (does === "is reloaded") {
+          tabs[number] = reloaded(tab);
+          const own = typedIn.get(number);
+          if (own !== undefined && textIn(tabs[number]) !== own) lost.push(own);
+        } else {
+          const texts = { types: `words ${at}`, "types on": `${before}!`, sends: "", deletes: "" };
+          if (does === "sends") tab.drafts.sent("chat_1", tab.drafts.draft("chat_1").get());
+          else typed(tab, texts[does]);
+          if (texts[does] === "") typedIn.delete(number);
+          else typedIn.set(number, texts[does]);
+        }
+      }
+      for (const tab of tabs) tab.drafts.leave();
+      const found = foundLater(storage);
+      for (const text of typedIn.values()) if (!found.includes(text)) lost.push(text);
+      expect(lost).toEqual([]);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test("a draft of a page of before, which had one place for each chat, is taken over", () => {
+  const { drafts, storage } = openDrafts();
+  const before = { text: "Hello", attachments: [], contexts: [], key: "k", saved_at: 1 };
+  storage.setItem("deltawire.draft.chat_1", JSON.stringify(before));
+  expect(drafts.draft("chat_1").get().text).toBe("Hello");
+  drafts.sent("chat_1", drafts.draft("chat_1").get());
+  expect(storage.length).toBe(0);
 });
 
 test("a tab that has only read a draft does not bring it back when another has sent it", () => {
@@ -215,7 +354,7 @@ test("a tab that has only read a draft does not bring it back when another has s
   const here = openDrafts(storage);
   here.drafts.draft("chat_1").change({ text: "ok" });
   here.drafts.save();
-  const there = openDrafts(storage, "there");
+  const there = openDrafts(storage);
   expect(there.drafts.draft("chat_1").get().text).toBe("ok");
   here.drafts.sent("chat_1", here.drafts.draft("chat_1").get());
   there.drafts.leave();
@@ -237,11 +376,56 @@ test("what is typed into editors stays with the chat, whatever is sent from belo
   const later = openDrafts(storage).drafts.draft("chat_1");
   expect(later.get().text).toBe("");
   expect(Object.entries(later.get().edits ?? {})).toEqual([
-    ["node_2", { text: "two" }],
-    ["node_1", { text: "in other words", attachments: [] }],
+    ["node_2", { text: "two", key: expect.any(String) }],
+    ["node_1", { text: "in other words", attachments: [], key: expect.any(String) }],
   ]);
   draft.edit("node_1", undefined);
   draft.edit("node_2", undefined);
   drafts.save();
   expect(storage.length).toBe(0);
+});
+
+test("an edit has the same key until other words are typed, also over a reload", () => {
+  const tab = openDrafts();
+  const draft = tab.drafts.draft("chat_1");
+  const keyOf = (of = draft) => of.get().edits?.["node_1"]?.key;
+  draft.edit("node_1", { text: "one" });
+  const key = keyOf();
+  draft.edit("node_1", { text: "one" });
+  expect(keyOf()).toBe(key);
+  expect(keyOf(reloaded(tab).drafts.draft("chat_1"))).toBe(key);
+  draft.edit("node_1", { text: "one", attachments: [] });
+  const other = keyOf();
+  expect(other).not.toBe(key);
+  draft.edit("node_1", { text: "two", attachments: [] });
+  expect(new Set([key, other, keyOf()]).size).toBe(3);
+});
+
+test("an edit is on its way once, wherever its editor comes up, until it has arrived", async () => {
+  const { drafts } = openDrafts();
+  const draft = drafts.draft("chat_1");
+  const sent: string[] = [];
+  let answer: (hasArrived: boolean) => void = () => {};
+  const send = ({ key }: { key: string }) => {
+    sent.push(key);
+    return new Promise<boolean>((resolve) => (answer = resolve));
+  };
+  const mark = () => draft.sentEdits.get().get("node_1");
+  const first = draft.sendEdit("node_1", { text: "one" }, send);
+  expect(mark()).toBe("on its way");
+  await draft.sendEdit("node_1", { text: "one" }, send);
+  expect(sent).toHaveLength(1);
+  answer(false);
+  await first;
+  // It has failed: the words are there, and sent again under the same key.
+  expect(mark()).toBe(undefined);
+  expect(draft.get().edits?.["node_1"]?.text).toBe("one");
+  const second = draft.sendEdit("node_1", { text: "one" }, send);
+  expect(sent[1]).toBe(sent[0]);
+  answer(true);
+  await second;
+  expect(mark()).toBe("arrived");
+  expect(draft.get().edits).toBe(undefined);
+  draft.editClosed("node_1");
+  expect(mark()).toBe(undefined);
 });

@@ -1,4 +1,5 @@
 import type { TaskTree } from "@deltawire/tasks";
+import { lastOnPath } from "@deltawire/tasks/chats";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startGatewayProcess, type GatewayProcess } from "../gateway-process.ts";
 import type { World } from "../../src/gateway/world.ts";
@@ -33,6 +34,52 @@ test("a file whose import is not answered is imported once", async () => {
   const { data } = await page.importFrom([{ role: "user", content: "Hello" }]);
   expect(data).toHaveLength(1);
   expect((await page.client.list()).data).toHaveLength(before + 1);
+});
+
+test("a message in other words is sent once, though the replies are lost and a person tries again", async () => {
+  const page = openTab(gateway.url, losing("/edit", 6));
+  const chat = await newChat(page, { model: "demo/clean" });
+  await say(page, chat, "Hello");
+  const { chat: before } = await answered(chat);
+  const [nodeId = ""] = before.roots;
+  const edit = { text: "Good morning", key: "key" };
+  const versions = async () => {
+    await chat.readAnew();
+    const { nodes } = (await answered(chat)).chat;
+    return Object.values(nodes).map((node) =>
+      node.kind === "separator" ? 0 : node.versions.length,
+    );
+  };
+  expect(await chat.editMessage(nodeId, edit, { as: "version", send: true })).toBe(false);
+  expect(await versions()).toEqual([2, 2]);
+  expect(await chat.editMessage(nodeId, edit, { as: "version", send: true })).toBe(true);
+  expect(await versions()).toEqual([2, 2]);
+  // As a branch, the same words are another wish.
+  expect(await chat.editMessage(nodeId, edit, { as: "branch", send: true })).toBe(true);
+  expect(await versions()).toEqual([2, 2, 1, 1]);
+});
+
+test("words that are only changed, or an answer's, are changed once, though the reply is lost", async () => {
+  const page = openTab(gateway.url, losing("/edit"));
+  const chat = await newChat(page, { model: "demo/clean" });
+  await say(page, chat, "Hello");
+  const { chat: before } = await answered(chat);
+  const [nodeId = ""] = before.roots;
+  const answerId = lastOnPath(before)?.node_id ?? "";
+  const changes = [
+    () => chat.editMessage(nodeId, { text: "Bye", key: "key" }, { as: "version", send: false }),
+    () => chat.editAnswer(answerId, "Good **bye**"),
+  ];
+  for (const change of changes) {
+    expect(await change()).toBe(false);
+    await chat.readAnew();
+    expect(await change()).toBe(true);
+  }
+  const { nodes } = (await answered(chat)).chat;
+  const counts = Object.values(nodes).map(
+    (node) => node.kind !== "separator" && node.versions.length,
+  );
+  expect(counts).toEqual([2, 2]);
 });
 
 test("what is told to an answer is told once, though the reply is lost and a person tries again", async () => {

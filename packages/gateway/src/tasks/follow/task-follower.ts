@@ -18,7 +18,7 @@ import type { TaskRecords, TaskRuntime } from "../task-runtime.ts";
 /** What a follower reads from. */
 export interface TaskFeed {
   rootTaskId: string;
-  runtime: Pick<TaskRuntime, "subscribe">;
+  runtime: Pick<TaskRuntime, "progress" | "subscribe">;
   records: Pick<TaskRecords, "head" | "read">;
   /** The state as of now, of a task that runs or has ended. */
   tree(): Promise<TaskTree>;
@@ -157,7 +157,7 @@ export class TaskFollower implements StreamSource {
       ...recovery,
     });
     if (opening.is === "snapshot") await this.#startOver(opening.resync, opened);
-    else this.#connection.write(opened);
+    else this.#connection.write(opened + this.#progress());
     this.#state = "catching up";
   }
 
@@ -182,7 +182,20 @@ export class TaskFollower implements StreamSource {
       task_id: rootTaskId,
       ...snapshotOf(tree, (text) => hash("sha256", text)),
     };
-    this.#connection.write(before + resync + this.#framed(JSON.stringify(snapshot), tree.head));
+    const whole = this.#framed(JSON.stringify(snapshot), tree.head);
+    this.#connection.write(before + resync + whole + this.#progress());
+  }
+
+  /** How far calls and models are, which no state tells. Without a number: it may be said again, and changes nothing. */
+  #progress(): string {
+    const { runtime, rootTaskId } = this.#task;
+    return runtime
+      .progress(rootTaskId)
+      .filter((event) => event.sequence_number <= this.#sent)
+      .map(({ sequence_number: _number, ...event }) =>
+        encodeTaskEvent(JSON.stringify(event), undefined),
+      )
+      .join("");
   }
 
   #isTooFarBehind(): boolean {

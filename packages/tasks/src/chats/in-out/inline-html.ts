@@ -19,6 +19,7 @@ function nodeHtml(node: Inline, cite: Cite): string {
     case "strong":
     case "em":
     case "del":
+    case "mark":
       return `<${node.type}>${inlineHtml(node.inline, cite)}</${node.type}>`;
     case "link": {
       const label = inlineHtml(node.inline, () => undefined);

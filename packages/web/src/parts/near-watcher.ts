@@ -1,33 +1,39 @@
 /** How far outside of the view something is that is drawn already, in px. */
 const nearPx = 1500;
+/** So long they are drawn in one frame, one after the other; the last one takes as long as it takes. */
+const drawingMs = 5;
 
 type TellNear = (near: boolean, height: number) => void;
 
 /**
- * Tells of elements in a scroller whether they are near what is seen, with their height. Of those that come near one is
- * told in each frame, the nearest first: to draw many at once would hold up the page.
+ * Tells of elements in a scroller whether they are near what is seen, with their height. Those that come near are
+ * told the nearest first, and in each frame as many as can be drawn in it: to draw many at once would hold up the page.
+ * Whoever is told draws at once.
  */
 export interface NearWatcher {
-  watch(element: Element, scroller: Element | null, tell: TellNear): () => void;
+  watch(element: Element, tell: TellNear): () => void;
+  /** Tells at once of those beside one that has the focus: whoever presses Tab is faster than the frames. */
+  tellBeside(element: Element): void;
 }
 
-export function createNearWatcher(): NearWatcher {
+/** `scrollerAround`: asked with the first element, for all. */
+export function createNearWatcher(
+  scrollerAround: (element: Element) => Element | null,
+): NearWatcher {
   const watched = new Map<Element, TellNear>();
   /** Those that have come near and are not told yet, with how far away they are. */
-  const coming = new Map<Element, { away: number; height: number }>();
+  const coming = new Map<Element, Coming>();
   let observer: IntersectionObserver | undefined;
   let frame: number | undefined;
 
   const tellNearest = () => {
     frame = undefined;
-    const [nearest] = [...coming].toSorted(([, one], [, other]) => one.away - other.away);
-    if (nearest === undefined) return;
-    const [element, { height }] = nearest;
-    coming.delete(element);
-    watched.get(element)?.(true, height);
-    plan();
-  };
-  const plan = () => {
+    const begun = performance.now();
+    for (const [element, { height }] of [...coming].toSorted(byDistance)) {
+      coming.delete(element);
+      watched.get(element)?.(true, height);
+      if (performance.now() - begun >= drawingMs) break;
+    }
     if (coming.size > 0) frame ??= requestAnimationFrame(tellNearest);
   };
   const look = (entries: readonly IntersectionObserverEntry[]) => {
@@ -44,9 +50,9 @@ export function createNearWatcher(): NearWatcher {
   };
 
   return {
-    watch(element, scroller, tell) {
+    watch(element, tell) {
       observer ??= new IntersectionObserver(look, {
-        root: scroller,
+        root: scrollerAround(element),
         rootMargin: `${nearPx}px 0px`,
       });
       watched.set(element, tell);
@@ -62,7 +68,23 @@ export function createNearWatcher(): NearWatcher {
         frame = undefined;
       };
     },
+    tellBeside({ previousElementSibling: above, nextElementSibling: below }) {
+      for (const beside of [above, below]) {
+        if (beside === null) continue;
+        coming.delete(beside);
+        watched.get(beside)?.(true, 0);
+      }
+    },
   };
+}
+
+interface Coming {
+  readonly away: number;
+  readonly height: number;
+}
+
+function byDistance([, one]: [Element, Coming], [, other]: [Element, Coming]): number {
+  return one.away - other.away;
 }
 
 /** From what is seen, in px; 0 of what can be seen, and where nothing is known. */

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test, vi } from "vitest";
-import { createNearWatcher } from "../../src/chat/near-watcher.ts";
+import { createNearWatcher } from "../../src/parts/near-watcher.ts";
 
 /** A view of 800 px, from 0 on, of which a browser tells what is 1500 px around it. */
 const view = { top: 0, bottom: 800 };
@@ -7,9 +7,15 @@ const near = { top: view.top - 1500, bottom: view.bottom + 1500 };
 
 let look: (entries: object[]) => void;
 let frames: (() => void)[];
+let time: number;
+/** How long it takes to draw one, in ms. */
+let drawing: number;
 
 beforeEach(() => {
   frames = [];
+  time = 0;
+  drawing = 20;
+  vi.stubGlobal("performance", { now: () => time });
   vi.stubGlobal(
     "IntersectionObserver",
     class {
@@ -44,19 +50,20 @@ function entry(target: Element, top: number, height = 100): object {
 }
 
 function watching(names: readonly string[]) {
-  const watcher = createNearWatcher();
+  const watcher = createNearWatcher(() => null);
   const told: string[] = [];
   const elements = Object.fromEntries(names.map((name) => [name, {} as Element]));
   const of = (name: string): Element => elements[name] ?? ({} as Element);
   const stops = names.map((name) =>
-    watcher.watch(of(name), null, (isNear, height) =>
-      told.push(`${name} ${isNear ? "near" : "far"} ${height}`),
-    ),
+    watcher.watch(of(name), (isNear, height) => {
+      told.push(`${name} ${isNear ? "near" : "far"} ${height}`);
+      if (isNear) time += drawing;
+    }),
   );
-  return { told, of, stops };
+  return { watcher, told, of, stops };
 }
 
-test("of those that come near one is told at once and one in each frame, the nearest first", () => {
+test("of those that take long to draw one is told at once and one in each frame, the nearest first", () => {
   const { told, of } = watching(["above", "seen", "far below", "below"]);
   look([
     entry(of("above"), -700),
@@ -71,6 +78,16 @@ test("of those that come near one is told at once and one in each frame, the nea
   nextFrame();
   nextFrame();
   expect(told.slice(3)).toEqual(["above near 100"]);
+});
+
+test("those that are drawn in no time are told of in one frame, as many as fit into it", () => {
+  drawing = 2;
+  const names = ["a", "b", "c", "d", "e"];
+  const { told, of } = watching(names);
+  look(names.map((name, nth) => entry(of(name), 900 + nth)));
+  expect(told).toEqual(["a near 100", "b near 100", "c near 100"]);
+  nextFrame();
+  expect(told.slice(3)).toEqual(["d near 100", "e near 100"]);
 });
 
 test("what comes near meanwhile takes its turn, and what has left again is not told", () => {
@@ -89,4 +106,19 @@ test("what is no longer watched is not told", () => {
   for (const stop of stops) stop();
   nextFrame();
   expect(told).toEqual(["one near 100"]);
+});
+
+test("those beside the one that has the focus are told at once, and not again", () => {
+  const { watcher, told, of } = watching(["one", "two", "three"]);
+  look([entry(of("two"), 0), entry(of("three"), 1000)]);
+  expect(told).toEqual(["two near 100"]);
+  Object.assign(of("two"), {
+    previousElementSibling: null,
+    nextElementSibling: of("three"),
+  });
+  watcher.tellBeside(of("two"));
+  expect(told.slice(1)).toEqual(["three near 0"]);
+  nextFrame();
+  nextFrame();
+  expect(told).toHaveLength(2);
 });

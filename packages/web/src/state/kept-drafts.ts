@@ -1,0 +1,136 @@
+import type { KeptStorage } from "../gateway/world.ts";
+import type { DraftState, MessageEdit } from "./page.ts";
+
+export interface KeptDraft {
+  /** Where it is kept. */
+  readonly name: string;
+  /** What is kept there, whenever it was written. */
+  readonly content: string;
+  readonly draft: DraftState;
+}
+
+const prefix = "deltawire.draft.";
+/** Older ones make room. */
+const mostDrafts = 50;
+
+/** A place that only this tab writes to: drafts of one chat in two tabs stand side by side. */
+export function placeOf(chatId: string, tab: string): string {
+  return `${prefix}${chatId}.${tab}`;
+}
+
+export function keptAt(
+  storage: KeptStorage,
+  name: string,
+  newId: () => string,
+): KeptDraft | undefined {
+  const text = storage.getItem(name) ?? "";
+  const draft = readDraft(text, newId);
+  return draft === undefined ? undefined : { name, content: contentOf(text), draft };
+}
+
+/** Of all drafts of a chat the one that was written last. */
+export function lastKept(
+  storage: KeptStorage,
+  chatId: string,
+  newId: () => string,
+): KeptDraft | undefined {
+  for (const name of placesOf(storage, chatId).toReversed()) {
+    const kept = keptAt(storage, name, newId);
+    if (kept !== undefined) return kept;
+  }
+  return undefined;
+}
+
+/** Whether it is there, as it was read. */
+export function isStillKept(storage: KeptStorage, { name, content }: KeptDraft): boolean {
+  const text = storage.getItem(name);
+  return text !== null && contentOf(text) === content;
+}
+
+export function keepDraft(
+  storage: KeptStorage,
+  name: string,
+  draft: DraftState,
+  now: number,
+): boolean {
+  return keep(storage, name, JSON.stringify({ ...draft, saved_at: now }));
+}
+
+/** Answers with whether the browser has done it: it may have no room, or keep nothing. */
+export function tryToKeep(storage: KeptStorage, name: string, text: string): boolean {
+  try {
+    storage.setItem(name, text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** In place of the oldest where there are too many, or where the browser has no room; of none if that is not enough. */
+function keep(storage: KeptStorage, name: string, text: string): boolean {
+  const names = namesOf(storage).filter((each) => each !== name);
+  const tooMany = names.length - mostDrafts + 1;
+  if (tooMany <= 0 && tryToKeep(storage, name, text)) return true;
+  const removed = new Map<string, string>();
+  for (const each of oldestFirst(storage, names)) {
+    removed.set(each, storage.getItem(each) ?? "");
+    storage.removeItem(each);
+    if (removed.size >= tooMany && tryToKeep(storage, name, text)) return true;
+  }
+  for (const [each, kept] of removed) tryToKeep(storage, each, kept);
+  return false;
+}
+
+/** The oldest first. Pages of before had one place for each chat, without an id. */
+function placesOf(storage: KeptStorage, chatId: string): string[] {
+  const own = prefix + chatId;
+  const names = namesOf(storage).filter((name) => name === own || name.startsWith(`${own}.`));
+  return oldestFirst(storage, names);
+}
+
+function namesOf(storage: KeptStorage): string[] {
+  const names = Array.from({ length: storage.length }, (_, index) => storage.key(index) ?? "");
+  return names.filter((name) => name.startsWith(prefix));
+}
+
+function oldestFirst(storage: KeptStorage, names: readonly string[]): string[] {
+  const times = new Map(names.map((name) => [name, savedAt(storage.getItem(name) ?? "")]));
+  return names.toSorted((one, other) => (times.get(one) ?? 0) - (times.get(other) ?? 0));
+}
+
+/** At the end, where it is read without parsing what may be long. */
+const time = /,"saved_at":(\d+)\}$/;
+
+function savedAt(text: string): number {
+  return Number(time.exec(text)?.[1] ?? 0);
+}
+
+function contentOf(text: string): string {
+  return text.replace(time, "}");
+}
+
+function readDraft(text: string, newId: () => string): DraftState | undefined {
+  try {
+    const kept = JSON.parse(text) as Partial<DraftState> | null;
+    if (kept === null || typeof kept.text !== "string" || typeof kept.key !== "string")
+      return undefined;
+    const { key, attachments, contexts, options } = kept;
+    const edits = Object.entries(kept.edits ?? {}).flatMap(([nodeId, edit]) =>
+      typeof edit.text === "string" ? [[nodeId, withKey(edit, newId)] as const] : [],
+    );
+    return {
+      text: kept.text,
+      key,
+      attachments: Array.isArray(attachments) ? attachments : [],
+      contexts: Array.isArray(contexts) ? contexts : [],
+      ...(options === undefined ? {} : { options }),
+      ...(edits.length === 0 ? {} : { edits: Object.fromEntries(edits) }),
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+function withKey(edit: MessageEdit, newId: () => string): MessageEdit {
+  return typeof edit.key === "string" ? edit : { ...edit, key: newId() };
+}
