@@ -95,10 +95,11 @@ test("the next upstream is asked where the first cannot", async () => {
   const { tell, notes, rounds } = stage([down.url, demo.url], { retries: 0 });
   const events = await tell("audio-tts", "Hello", { name: "speaker" });
   const said = events.filter(({ type }) => type === "deltawire.progress");
-  expect(said.map(({ message }) => message)).toEqual([
-    "asked up for speech",
-    "asked up2 for speech",
-  ]);
+  // A busy machine may be told how long it waits as well.
+  const asked = said.flatMap(({ message }) =>
+    typeof message === "string" && message.startsWith("asked") ? message : [],
+  );
+  expect(asked).toEqual(["asked up for speech", "asked up2 for speech"]);
   expect(endOf(events)).toMatchObject({ type: "response.completed" });
   expect(notes).toEqual([{ attempts: 2, upstream: "up2" }]);
   expect(rounds[0]?.record).toMatchObject({ upstream: "up2", upstreamModel: "speaker" });

@@ -3,12 +3,13 @@ import { statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { openStore } from "@deltawire/store";
-import { summaryOf } from "@deltawire/tasks/chats";
+import type { JsonValue } from "@deltawire/tasks";
+import { summaryOf, type Chat } from "@deltawire/tasks/chats";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { appendBatch } from "../src/append.ts";
 import { batchOf } from "../src/batch.ts";
 import { createChats } from "../src/chats/save-chat.ts";
-import { ChatStage, found } from "../src/contract/chat-scenario.ts";
+import { answer, ChatStage, found } from "../src/contract/chat-scenario.ts";
 import { openForWriting } from "../src/database.ts";
 import { migrations } from "../src/sql/migrations.ts";
 import { opened, startChild, temporaryFolder } from "./opened.ts";
@@ -185,6 +186,12 @@ describe("a file of an earlier version", () => {
     const attachments = [{ kind: "file", url: "https://a.example/b", filename: "b.txt" }] as const;
     const message = { text: "Hello 'again'", attachments };
     const another = { type: "add_message", parent: null, message: { text: "Another" } } as const;
+    const question = { ...another, message: { text: "What do the tools say?" } };
+    const called = stage.edit(stage.chat(""), question);
+    const block_list = [{ type: "data" as const, data: nested(1100) }];
+    const output = [
+      { type: "message" as const, id: "item", role: "assistant" as const, block_list },
+    ];
     const chats = [
       stage.chat("", "  What  is\n\n\tthe   weather? ", "Sunny.", "And tomorrow?"),
       stage.chat(""),
@@ -192,17 +199,14 @@ describe("a file of an earlier version", () => {
       stage.edit(edited, { type: "add_message_version", node_id, message }).chat,
       stage.edit(stage.chat("", "One way"), another).chat,
       stage.chat("", " \n", "Say something.", "Something"),
+      stage.edit(called.chat, {
+        type: "add_answer",
+        parent: called.node,
+        answer: answer("", { output }),
+      }).chat,
     ];
 
-    const path = join(temporaryFolder(), "chats.db");
-    const old = openForWriting(path, { ...options, migrations: migrations.slice(0, 2) });
-    old.transaction(() => {
-      for (const chat of chats) createChats(old, [{ chat }]);
-      old.execute("UPDATE chats SET summary = json_remove(summary, '$.first_words')");
-    });
-    old.close();
-
-    const store = await opened({ path });
+    const store = await opened({ path: olderFile(chats) });
     const listed = await store.listChats({ limit: 10 });
     const summaries = chats.map((chat, at) => summaryOf({ chat, stamp: at + 1 }));
     expect(listed).toEqual(expect.arrayContaining(summaries));
@@ -213,7 +217,18 @@ describe("a file of an earlier version", () => {
       "Hello 'again' b.txt",
       "Another",
       "Something",
+      "What do the tools say?",
     ]);
+  });
+
+  test("is brought up to date also where SQLite cannot read what was kept, and loses nothing of it", async () => {
+    const stage = new ChatStage(await opened({ folder: temporaryFolder() }));
+    const said = stage.chat("", "Hello");
+    const deep = { ...said, settings: { options: { extra: { deep: nested(1100) } } } };
+    const store = await opened({ path: olderFile([deep]) });
+    const [listed] = await store.listChats({ limit: 10 });
+    expect(listed).toMatchObject({ chat_id: deep.chat_id, first_words: "", excerpt: "Hello" });
+    expect((await store.chat(deep.chat_id))?.chat).toEqual(deep);
   });
 });
 
@@ -223,6 +238,25 @@ async function filled(): Promise<string> {
   await store.append("t", [created("t"), ...warnings("t", 1, 50)], { durable: true });
   await store.close();
   return path;
+}
+
+/** Of the version that had chats without their first words. */
+function olderFile(chats: readonly Chat[]): string {
+  const path = join(temporaryFolder(), "chats.db");
+  const options = { timeoutMs: 100, now: Date.now, migrations: migrations.slice(0, 2) };
+  const old = openForWriting(path, options);
+  old.transaction(() => {
+    for (const chat of chats) createChats(old, [{ chat }]);
+    old.execute("UPDATE chats SET summary = json_remove(summary, '$.first_words')");
+  });
+  old.close();
+  return path;
+}
+
+function nested(levels: number): JsonValue {
+  let value: JsonValue = "deep";
+  for (let level = 0; level < levels; level += 1) value = [value];
+  return value;
 }
 
 function marks(path: string) {

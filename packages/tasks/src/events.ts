@@ -190,7 +190,20 @@ export type StreamEvent =
   | { type: "task.heartbeat"; task_id: string; head: number }
   | { type: "task.resync_required"; task_id: string; reason: string; head: number }
   /** Of a task that cannot be followed, on a connection that goes on with others: it may have been removed. */
-  | { type: "task.stream.refused"; task_id: string; code: string; message: string };
+  | { type: "task.stream.refused"; task_id: string; code: string; message: string }
+  | ProgressReport;
+
+/** How far a call or a model is. The log has it with a number; without one it is told again to a reader who comes later. */
+export type ProgressReport = Pick<Stored, "task_id" | "ts"> &
+  Extract<
+    TaskEventBody,
+    { type: "task.tool_execution.progress" | "task.round.progress" | "task.warning" }
+  >;
+
+/** Whether it has a number: only then it is of the log, and adds to the state. */
+export function isStored(event: TaskEvent | StreamEvent): event is TaskEvent {
+  return typeof (event as Partial<Stored>).sequence_number === "number";
+}
 
 /** The reduction of the events 0 to `as_of`. */
 export interface Snapshot {

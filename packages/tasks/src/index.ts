@@ -1,10 +1,12 @@
 export type { JsonObject, JsonValue } from "./json.ts";
 export { TaskError, type TaskErrorCode } from "./error.ts";
 export {
+  isStored,
   protocolVersion,
   type DoneItem,
   type Effect,
   type ItemPatch,
+  type ProgressReport,
   type Snapshot,
   type Stored,
   type StreamEvent,
@@ -57,6 +59,12 @@ export { readDataUrl, type DataUrl } from "./data-url.ts";
 export { bareType } from "./media-type.ts";
 export type { Grant, LogEntry, LogRow, StoreErrorCode, TaskLog } from "./log.ts";
 export { hasEnded, statusAfter, taskStatuses } from "./task-status.ts";
+export {
+  callProgressKey,
+  modelProgressKey,
+  progressChange,
+  type ProgressChange,
+} from "./progress.ts";
 export { annotate, Annotator, type Annotated } from "./annotator.ts";
 export { canonicalJson } from "./canonical-json.ts";
 export { emptyTree, reduce, Reducer } from "./reducer.ts";

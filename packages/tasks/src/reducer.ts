@@ -1,7 +1,7 @@
 import { applyEvent } from "./apply-event.ts";
 import { Draft } from "./draft.ts";
 import { TaskError } from "./error.ts";
-import type { TaskEvent } from "./events.ts";
+import { isStored, type ProgressReport, type TaskEvent } from "./events.ts";
 import type { TaskTree } from "./state.ts";
 
 export const emptyTree: TaskTree = {
@@ -40,8 +40,12 @@ export class Reducer {
     return this.#draft.publish();
   }
 
-  /** Throws "gap" where events are missing before this one; nothing has changed then. */
-  apply(event: TaskEvent): void {
+  /**
+   * Throws "gap" where events are missing before this one; nothing has changed then. One without a number, as a connection
+   * tells it, changes nothing.
+   */
+  apply(event: TaskEvent | ProgressReport): void {
+    if (!isStored(event)) return;
     const draft = this.#draft;
     const { head } = draft;
     if (event.sequence_number <= head) return;

@@ -1,5 +1,5 @@
 import { TaskError } from "./error.ts";
-import { protocolVersion, type StreamEvent, type TaskEvent } from "./events.ts";
+import { isStored, protocolVersion, type StreamEvent, type TaskEvent } from "./events.ts";
 import {
   messageOf,
   Reconnecting,
@@ -113,7 +113,8 @@ export class TaskFollower {
       case "task.stream.refused":
         return this.#line.stop({ state: "refused", reason: event.message });
       default:
-        return this.#onStored(event);
+        // Else it is no part of the state, or a word of the connection that is not known yet.
+        if (isStored(event)) this.#onStored(event);
     }
   }
 
@@ -138,7 +139,6 @@ export class TaskFollower {
   }
 
   #onStored(event: TaskEvent): void {
-    if (typeof event.sequence_number !== "number") return; // a word of the connection that is not known yet
     if (this.#startsAnew) {
       if ((event.coalesced_from ?? event.sequence_number) !== 0)
         throw new TaskError("gap", "events came where a snapshot was due");

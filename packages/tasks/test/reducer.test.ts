@@ -370,6 +370,17 @@ describe("numbers", () => {
     expect(() => reduce(emptyTree, sampleLog.slice(1))).toThrow("event 1 came after event -1");
   });
 
+  test.each([reduce(emptyTree, opened), emptyTree])(
+    "an event that a connection tells without a number changes nothing",
+    (before) => {
+      const reducer = new Reducer(before);
+      reducer.apply({ type: "task.round.progress", task_id: "task_2", round: 0, message: "half" });
+      expect(reducer.state).toEqual(before);
+      for (const event of sampleLog.slice(before.head + 1, before.head + 2)) reducer.apply(event);
+      expect(reducer.head).toBe(before.head + 1);
+    },
+  );
+
   test("a joined delta counts for all of its numbers", () => {
     const joined = { ...delta("abc"), task_id: "task_1", sequence_number: 7, coalesced_from: 3 };
     const state = reduce(reduce(emptyTree, opened), [joined]);

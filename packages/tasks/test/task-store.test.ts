@@ -103,8 +103,9 @@ describe("following", () => {
     expect(script.store.connection("task_2")?.state).toBe("live");
   });
 
-  test("words of the connection that are not known yet are passed over", () => {
+  test("words of the connection that are not known yet, or tell how far it is, are passed over", () => {
     const script = following(5);
+    script.send({ type: "task.round.progress", task_id: "task_1", round: 0, message: "half" });
     script.send({ type: "task.stream.weather", task_id: "task_1" } as never);
     script.send(event(5));
     expect(script.store.tree("task_1")).toEqual(after(6));

@@ -116,6 +116,22 @@ describe("a task as a UI message", () => {
     expect(chunksOf(events.flatMap((event) => [event, event]))).toEqual(chunksOf(events));
   });
 
+  test("an event that a connection tells without a number is no part of it", () => {
+    const { events } = scriptedTask();
+    const report = {
+      type: "task.round.progress",
+      task_id: "call_h",
+      round: 0,
+      message: "",
+    } as const;
+    const [stream, out] = [new UiMessageStream(), [] as UiChunk[]];
+    for (const event of events) {
+      stream.push(report, out);
+      stream.push(event, out);
+    }
+    expect(out).toEqual(chunksOf(events));
+  });
+
   test("a refused result is forgotten, also in the message", async () => {
     const { events, root } = recorder();
     root.roundStarted(1, "m");

@@ -1,5 +1,5 @@
 import { onTestFinished } from "vitest";
-import { memoryStorage, type KeptStorage, type World } from "../src/gateway/world.ts";
+import { memoryStorage, type KeptStorage, type Leaving, type World } from "../src/gateway/world.ts";
 import { cell, type Cell } from "../src/state/cell.ts";
 import { createPage } from "../src/state/create-page.ts";
 import type { Page } from "../src/state/page.ts";
@@ -18,7 +18,7 @@ export function nodeWorld(
 ): NodeWorld {
   const now = { visible: true, online: true };
   const listeners = new Set<() => void>();
-  const leaving = new Set<() => void>();
+  const leaving = new Set<(how: Leaving) => void>();
   const route = cell<Route>({ is: "new" });
   let ids = 0;
   let cut = new AbortController();
@@ -50,7 +50,7 @@ export function nodeWorld(
       cut = new AbortController();
       for (const tell of listeners) tell();
     },
-    leave: () => leaving.forEach((tell) => tell()),
+    leave: () => leaving.forEach((tell) => tell("gone")),
   };
 }
 
@@ -91,7 +91,7 @@ export async function until<Value>(
   });
 }
 
-function added(set: Set<() => void>, listener: () => void): () => void {
+function added<Listener>(set: Set<Listener>, listener: Listener): () => void {
   set.add(listener);
   return () => set.delete(listener);
 }

@@ -30,7 +30,7 @@ export function pageGoals({ sizes, streams, opened, hour }: Measured): Goal[] {
   ];
 }
 
-/** The round that counts: as many had more frames as had fewer. */
+/** The round that counts: of an odd number as many had more frames as had fewer. */
 export function middleOf(rounds: readonly Frames[]): Frames | undefined {
   const inOrder = rounds.toSorted((one, other) => one.perSecond - other.perSecond);
   return inOrder[Math.floor((inOrder.length - 1) / 2)];

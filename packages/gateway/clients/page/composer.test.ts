@@ -314,6 +314,32 @@ describe("what is not sent yet", () => {
     expect(await messages(later).first().innerText()).toContain("of the other");
   });
 
+  test("stays with a tab that is hidden and with the copy that is made of it then", async () => {
+    const person = await stage.person();
+    const hash = await stage.chat({ model: "usual" });
+    const tab = await person.tab(hash);
+    await messageBox(tab).fill("of the tab");
+    await tab.evaluate(() => {
+      Object.defineProperty(document, "visibilityState", { value: "hidden", configurable: true });
+      document.dispatchEvent(new Event("visibilitychange"));
+    });
+    const ofTab = await tab.evaluate(() => Object.entries(sessionStorage));
+    const copy = await person.context.newPage();
+    // As a browser does it, which a test cannot ask for.
+    await copy.addInitScript((all) => {
+      for (const [name, value] of all) sessionStorage.setItem(name, String(value));
+    }, ofTab);
+    await copy.goto(tab.url());
+    await expect.poll(() => messageBox(copy).inputValue()).toBe("of the tab");
+    await messageBox(copy).fill("of the copy");
+    for (const each of [copy, tab]) await each.reload();
+    const kept = await tab.evaluate(() =>
+      Object.entries(localStorage).filter(([name]) => name.startsWith("deltawire.draft.")),
+    );
+    const texts = kept.map(([, text]) => (JSON.parse(String(text)) as { text: string }).text);
+    expect(texts.toSorted()).toEqual(["of the copy", "of the tab"]);
+  });
+
   test("is not sent by the Enter of an input method", async () => {
     const tab = await opened();
     await messageBox(tab).focus();

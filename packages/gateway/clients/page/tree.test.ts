@@ -153,6 +153,33 @@ describe("the picture of a chat", () => {
     await takePicture(tab, "tree-compare-drawn");
   });
 
+  test("compares what cites with its references, which say what they stand for", async () => {
+    const person = await stage.person();
+    const hash = await stage.chat();
+    const writing = await person.tab(hash);
+    for (const [at, city] of ["Paris", "Rome"].entries()) {
+      await say(writing, `What is the weather in ${city}?`);
+      await endedAnswers(writing, at + 1);
+    }
+    await writing.close();
+    const tab = await person.tab(`${hash}/tree`);
+    for (const at of [1, 3]) {
+      await tree(tab).getByRole("treeitem").nth(at).click();
+      await tab.getByRole("button", { name: "Choose to compare" }).click();
+    }
+    await tab.getByRole("button", { name: "Compare", exact: true }).click();
+    await tab.getByRole("switch", { name: "Show differences" }).check();
+    for (const [name, city] of [
+      ["Side A", "Paris"],
+      ["Side B", "Rome"],
+    ] as const) {
+      const changes = tab.getByRole("region", { name }).locator(".tree-changes");
+      await changes.getByRole("img", { name: `Source 1: The weather in ${city}` }).waitFor();
+      expect(await changes.innerText()).not.toContain("[^");
+    }
+    await takePicture(tab, "tree-compare-references");
+  });
+
   test("compares two messages that were chosen, with what differs marked", async () => {
     const { tab } = await drawn({ colorScheme: "dark" });
     for (const name of [/^You: To the sea/, /^You: To the hills/]) {

@@ -15,7 +15,10 @@ const before = 40;
 /** Of Markdown so much is read on either side of what was found: its marks are known by the lines that they stand in. */
 const readAround = 1000;
 
-/** As below, of Markdown, without its marks; with them where what was looked for is nowhere else: in an address. */
+/**
+ * Where Markdown has what was looked for first, and what stands around it, without its marks. Where the words are found
+ * only with the marks, as in the address of a link, it is shown as it was written.
+ */
 export function plainSnippetOf(markdown: string, parts: readonly QueryPart[]): Snippet {
   const [first = [0, 0]] = marksIn(markdown, parts, { firstOnly: true });
   const line = markdown.lastIndexOf("\n", Math.max(0, first[0] - before)) + 1;

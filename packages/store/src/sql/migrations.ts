@@ -222,23 +222,28 @@ export const migrations: readonly string[] = [
   `,
   `
   -- Summaries get first_words: what a person has said first on the chosen path. A chat in which that does not stand among
-  -- the first eight nodes gets them when it is saved next.
+  -- the first eight nodes gets them when it is saved next. SQLite fails on JSON that is nested more than 1,000 deep, as the
+  -- data of a tool may be, so that each is looked at first: what SQLite cannot read is left out.
   UPDATE chats SET summary = json_set(summary, '$.first_words', coalesce((
     WITH RECURSIVE on_path (depth, node_id) AS (
       SELECT 0, ''
       UNION ALL
       SELECT depth + 1, chosen.value
-        FROM on_path, chat_nodes AS header, json_each(header.json, '$.chosen') AS chosen
+        FROM on_path, chat_nodes AS header,
+          json_each(CASE WHEN json_valid(header.json) THEN header.json END, '$.chosen') AS chosen
         WHERE depth < 8 AND header.chat = chats.number AND header.node_id = '' AND chosen.key = on_path.node_id
+    ),
+    readable (depth, json) AS (
+      SELECT depth, CASE WHEN json_valid(node.json) THEN node.json END
+        FROM on_path JOIN chat_nodes AS node ON node.chat = chats.number AND node.node_id = on_path.node_id
+        WHERE depth > 0
     ),
     said (depth, words) AS (
       SELECT depth, substr(ltrim(version.value ->> '$.text' || char(10) || coalesce((
           SELECT group_concat(value ->> '$.filename', char(10)) FROM json_each(version.value, '$.attachments')
         ), ''), char(9, 10, 13, 32)), 1, 2000)
-        FROM on_path JOIN chat_nodes AS node ON node.chat = chats.number AND node.node_id = on_path.node_id
-        JOIN json_each(node.json, '$.versions') AS version
-        WHERE depth > 0 AND node.json ->> '$.kind' = 'user'
-          AND version.value ->> '$.version_id' = node.json ->> '$.version'
+        FROM readable AS node JOIN json_each(node.json, '$.versions') AS version
+        WHERE node.json ->> '$.kind' = 'user' AND version.value ->> '$.version_id' = node.json ->> '$.version'
     ),
     on_one_line (depth, words) AS (
       SELECT depth, replace(replace(replace(words, char(9), ' '), char(10), ' '), char(13), ' ') FROM said
@@ -247,6 +252,6 @@ export const migrations: readonly string[] = [
     SELECT trim(substr(trim(
         replace(replace(replace(words, ' ', char(31, 30)), char(30, 31), ''), char(31, 30), ' ')
       ), 1, 200)) FROM on_one_line WHERE words <> '' ORDER BY depth LIMIT 1
-  ), ''));
+  ), '')) WHERE json_valid(summary);
   `,
 ];

@@ -110,7 +110,7 @@ export { checkSettings, settingsAfter } from "./settings.ts";
 export { firstWords, removalSummary, summaryOf } from "./summary.ts";
 export { chatFaults } from "./validate-chat.ts";
 export { withoutMarks } from "./without-marks.ts";
-export { textsIn, wordsOf } from "./words.ts";
+export { wordsOf } from "./words.ts";
 export { chatToGlued, gluedAnswer } from "./in-out/glued.ts";
 export type { GluedAnswer, GluedChain, GluedMessage, GluedPayload } from "./in-out/glued.ts";
 export { chatToHtml } from "./in-out/html.ts";

@@ -3,13 +3,8 @@ import type { AnswerVersion, UserVersion } from "./shapes.ts";
 
 /** What was said in a version, for searching, excerpts and titles: no reasoning, and nothing of its tools. */
 export function wordsOf(version: UserVersion | AnswerVersion): string {
-  return textsIn(version).join("\n");
-}
-
-/** The same, text by text: each is a Markdown of its own where a model has written it. */
-export function textsIn(version: UserVersion | AnswerVersion): string[] {
   const said = "output" in version ? saidInAnswer(version) : saidByUser(version);
-  return said.filter((text) => text !== "");
+  return said.filter((text) => text !== "").join("\n");
 }
 
 export function onOneLine(text: string): string {

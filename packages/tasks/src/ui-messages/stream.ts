@@ -1,4 +1,4 @@
-import type { TaskEvent } from "../events.ts";
+import { isStored, type ProgressReport, type TaskEvent } from "../events.ts";
 import type { Block, OutputItem, TaskFailure } from "../items.ts";
 import { Reducer } from "../reducer.ts";
 import type { TaskTree } from "../state.ts";
@@ -52,7 +52,8 @@ export class UiMessageStream {
     return this.#message.ended;
   }
 
-  push(event: TaskEvent, out: UiChunk[]): void {
+  push(event: TaskEvent | ProgressReport, out: UiChunk[]): void {
+    if (!isStored(event)) return;
     if (event.sequence_number <= this.#reducer.head || this.ended) return;
     if (this.#root === "") this.#root = event.task_id;
     this.#reducer.apply(event);

@@ -1,3 +1,4 @@
+import { modelProgressKey } from "@deltawire/tasks";
 import { usePicked } from "../hooks/use-cell.ts";
 import { usePage } from "../hooks/use-page.ts";
 import { useWords } from "../words/use-words.ts";
@@ -10,7 +11,7 @@ export function Awaiting({ taskId }: { taskId: string }) {
   const page = usePage();
   const words = useWords(answerWords);
   const { rootTaskId = taskId } = useScene();
-  const progress = usePicked(page.progress(rootTaskId), (all) => all[taskId]);
+  const progress = usePicked(page.progress(rootTaskId), (all) => all[modelProgressKey(taskId)]);
   if (progress === undefined) return <Caret />;
   return <ProgressLine progress={progress} label={words.modelProgress} />;
 }

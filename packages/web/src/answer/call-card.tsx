@@ -1,4 +1,5 @@
 import { memo, useMemo, type ReactNode } from "react";
+import { callProgressKey, modelProgressKey } from "@deltawire/tasks";
 import { usePicked } from "../hooks/use-cell.ts";
 import { usePage } from "../hooks/use-page.ts";
 import { readableArguments } from "../texts/readable-arguments.ts";
@@ -44,7 +45,7 @@ export const CallCard = memo(function CallCard({ view, depth, draw }: CallCardPr
       beside={child?.timeline.isRunning === true && <StopSubAgent call={call} child={child} />}
       always={
         <>
-          {state === "running" && <CallProgress view={view} />}
+          {state === "running" && <CallProgress view={view} open={open} />}
           {!open && <Pictures view={view} />}
           {asked.map((approval) => (
             <ApprovalInPlace key={approval.approval_id} approval={approval} call={call} />
@@ -125,11 +126,18 @@ function Arguments({ view: { call } }: { view: CallView }) {
   );
 }
 
-function CallProgress({ view: { call } }: { view: CallView }) {
+function CallProgress({ view: { call, child }, open }: { view: CallView; open: boolean }) {
   const page = usePage();
   const words = useWords(answerWords);
   const { rootTaskId = "" } = useScene();
-  const progress = usePicked(page.progress(rootTaskId), (all) => all[call.call_id]);
+  // Unfolded, the timeline of a sub-agent says itself what its model tells.
+  const isSaidWithin = open && child?.timeline.awaitsModel === true;
+  const progress = usePicked(
+    page.progress(rootTaskId),
+    (all) =>
+      all[callProgressKey(call.call_id)] ??
+      (child === undefined || isSaidWithin ? undefined : all[modelProgressKey(call.call_id)]),
+  );
   if (progress === undefined) return null;
   return <ProgressLine progress={progress} label={words.progressOf(call.name)} />;
 }

@@ -135,7 +135,7 @@ function ChatMenu({ thread, isPinned, isDeleted, onOpen }: ChatMenuProps) {
           label: words.find,
           icon: "search",
           keys: "mod+f",
-          run: () => thread.finding.set(true),
+          run: () => thread.finding.update((asked) => asked + 1),
         },
         {
           label: words.tree,

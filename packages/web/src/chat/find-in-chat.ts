@@ -1,17 +1,32 @@
+import type { OutputItem, RetractedItem } from "@deltawire/tasks";
 import {
   answerChain,
   chosenVersion,
-  wordsOf,
   type AnswerVersion,
   type ChatNode,
   type UserVersion,
 } from "@deltawire/tasks/chats";
 
-/** The nodes in whose words a text is, whatever its case and however their Markdown is written; none for an empty text. */
-export function nodesWith(path: readonly ChatNode[], query: string): string[] {
-  const wanted: Searched = { raw: query.toLowerCase(), plain: plainOf(query) };
-  if (query.trim() === "") return [];
-  return path.filter((node) => shownIn(node).some((one) => has(one, wanted))).map(idOf);
+/** What an answer says that is being written: its version has nothing of it yet. */
+export type LiveOutput = (
+  version: AnswerVersion,
+) => readonly (OutputItem | RetractedItem)[] | undefined;
+
+/**
+ * The nodes in whose words a text is: what people and models have said, as it is read, whatever its case. None for an empty
+ * text.
+ */
+export function nodesWith(
+  path: readonly ChatNode[],
+  query: string,
+  liveOutput: LiveOutput = () => undefined,
+): string[] {
+  const { text: wanted } = folded(query);
+  if (wanted.trim() === "") return [];
+  const asWritten = signs.test(query);
+  const has = ({ written, read }: Said) =>
+    (asWritten ? written : read).some((piece) => piece.includes(wanted));
+  return path.filter((node) => saidIn(node, liveOutput).some(has)).map(idOf);
 }
 
 /** The next one on the path, from a node on; behind the last comes the first. `itself`: that node may be the one. */
@@ -26,10 +41,9 @@ export function nextFound(
   const at = from.nodeId === undefined ? -1 : ids.indexOf(from.nodeId);
   if (at === -1) return step === 1 ? found[0] : found.at(-1);
   const first = from.itself ? at : at + step;
-  const inOrder = Array.from({ length: ids.length }, (_, nth) =>
-    ids.at((first + nth * step) % ids.length),
-  );
-  return inOrder.find((id) => id !== undefined && wanted.has(id));
+  return ids
+    .map((_, nth) => ids.at((first + nth * step) % ids.length))
+    .find((id) => id !== undefined && wanted.has(id));
 }
 
 /** Where something begins or ends: in which text, and at which of its characters. */
@@ -38,63 +52,98 @@ interface Place {
   readonly offset: number;
 }
 
-/** All places of a text in texts that stand one after the other, whatever its case; it may go on from one to the next. */
+/** All places of a text in texts that stand one after the other in a line; it may go on from one to the next. */
 export function placesIn(
   texts: readonly string[],
   query: string,
 ): { readonly start: Place; readonly end: Place }[] {
-  const { whole, wanted } = inOneCase(texts.join(""), query);
+  const { text: wanted } = folded(query);
   if (wanted.trim() === "") return [];
+  const { text: whole, from } = folded(texts.join(""));
   const starts = textStarts(texts);
   const places: { start: Place; end: Place }[] = [];
   for (let at = whole.indexOf(wanted); at !== -1; at = whole.indexOf(wanted, at + wanted.length)) {
-    const last = placeOf(starts, at + wanted.length - 1);
+    const last = placeOf(starts, from[at + wanted.length - 1] ?? 0);
     const end = { text: last.text, offset: last.offset + 1 };
-    places.push({ start: placeOf(starts, at), end });
+    places.push({ start: placeOf(starts, from[at] ?? 0), end });
   }
   return places;
 }
 
-interface Searched {
-  readonly raw: string;
-  readonly plain: string;
+/** In small letters, with one blank for many. `from`: where each character comes from. */
+function folded(text: string): { text: string; from: number[] } {
+  const letters: string[] = [];
+  const from: number[] = [];
+  for (let at = 0; at < text.length; at += 1) {
+    const letter = text.charAt(at);
+    const isBlank = /\s/.test(letter);
+    if (isBlank && letters.at(-1) === " ") continue;
+    // There are capitals that become two letters: they would move what stands behind.
+    const small = letter.toLowerCase();
+    letters.push(isBlank ? " " : small.length === 1 ? small : letter);
+    from.push(at);
+  }
+  return { text: letters.join(""), from };
 }
 
-function has(text: Searched, wanted: Searched): boolean {
-  const isPlain = wanted.plain.trim() !== "" && text.plain.includes(wanted.plain);
-  return isPlain || text.raw.includes(wanted.raw);
+/** The same text with the signs of Markdown and as it is read, in pieces that are drawn apart. */
+interface Said {
+  readonly written: readonly string[];
+  readonly read: readonly string[];
 }
 
-function shownIn(node: ChatNode): Searched[] {
+/** Whoever types one looks for what was written. */
+const signs = /[*_`~#>|[\]()\\]/;
+
+function saidIn(node: ChatNode, liveOutput: LiveOutput): Said[] {
   if (node.kind === "separator") return [];
-  const shown = node.kind === "user" ? [chosenVersion(node)] : answerChain(node, node.version);
-  return shown.map(searched);
+  if (node.kind === "user") return [saidOnce(chosenVersion(node), userSaid)];
+  return answerChain(node, node.version).map((version) => {
+    const live = version.status === "running" ? liveOutput(version) : undefined;
+    return live === undefined ? saidOnce(version, answerSaid) : modelSaid(live);
+  });
 }
 
 /** A version never changes: looked for letter by letter, a chat is read once. */
-const known = new WeakMap<UserVersion | AnswerVersion, Searched>();
+const known = new WeakMap<UserVersion | AnswerVersion, Said>();
 
-function searched(version: UserVersion | AnswerVersion): Searched {
-  const words = wordsOf(version);
-  const text = known.get(version) ?? { raw: words.toLowerCase(), plain: plainOf(words) };
-  known.set(version, text);
-  return text;
+function saidOnce<Version extends UserVersion | AnswerVersion>(
+  version: Version,
+  read: (version: Version) => Said,
+): Said {
+  const said = known.get(version) ?? read(version);
+  known.set(version, said);
+  return said;
 }
 
-/** Near enough to what is drawn: without marks of references and of Markdown, and with one space for many. */
-function plainOf(text: string): string {
-  return text
+/** People write what they mean. */
+function userSaid({ text }: UserVersion): Said {
+  const words = [folded(text).text];
+  return { written: words, read: words };
+}
+
+function answerSaid({ output }: AnswerVersion): Said {
+  return modelSaid(output);
+}
+
+function modelSaid(output: readonly (OutputItem | RetractedItem)[]): Said {
+  const pieces = output
+    .flatMap((item) => (item.type === "message" ? item.block_list : []))
+    .flatMap((block) => (block.type === "text" ? block.text.split(/\n\s*\n|\|/) : []));
+  return {
+    written: pieces.map((piece) => folded(piece).text),
+    read: pieces.map((piece) => folded(withoutSigns(piece)).text),
+  };
+}
+
+/** Near enough to what is drawn. */
+function withoutSigns(markdown: string): string {
+  return markdown
     .replaceAll(/\[\^\d+\]/g, "")
-    .replaceAll(/[*_`~#>|\\]/g, "")
-    .replaceAll(/\s+/g, " ")
-    .toLowerCase();
-}
-
-/** In small letters, unless that would move what stands behind: there are capitals that become two letters. */
-function inOneCase(text: string, query: string): { whole: string; wanted: string } {
-  const whole = text.toLowerCase();
-  if (whole.length !== text.length) return { whole: text, wanted: query };
-  return { whole, wanted: query.toLowerCase() };
+    .replaceAll(/!?\[([^[\]]*)\]\([^()\s]*\)/g, "$1")
+    .replaceAll(/^[ \t>]*(?:#{1,6}[ \t]+|[-+*][ \t]+)?/gm, "")
+    .replaceAll(/[*`~\\]/g, "")
+    .replaceAll(/(^|[^\p{L}\p{N}_])_+|_+(?![\p{L}\p{N}_])/gu, "$1");
 }
 
 function textStarts(texts: readonly string[]): number[] {
@@ -105,6 +154,7 @@ function textStarts(texts: readonly string[]): number[] {
   });
 }
 
+/** In the last text that begins there or before. */
 function placeOf(starts: readonly number[], at: number): Place {
   let [low, high] = [0, starts.length - 1];
   while (low < high) {

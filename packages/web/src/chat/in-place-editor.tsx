@@ -95,7 +95,7 @@ export function InPlaceEditor(props: InPlaceEditorProps) {
       {beside}
       <div className="chat-editor-foot">
         <Button small kind="ghost" onClick={cancel}>
-          {words.cancel}
+          {isBusy ? words.close : words.cancel}
         </Button>
         {renderOthers?.(run)}
         <Button small kind="primary" busy={isBusy} title={sendHint} onClick={() => run(onSend)}>

@@ -1,10 +1,8 @@
-import { placesIn } from "./find-in-chat.ts";
+import { inFrame } from "../gateway/browser-frames.ts";
+import { foundInLine, lines } from "./found-places.ts";
 
-const highlightName = "chat-found";
-/** What people and models have said; not the page's own words around it. */
-const said = "article .markdown, article .plain-text";
-/** Drawn twice, for those who see and those who hear: it would be found twice. */
-const notRead = ".markdown-formula, .for-readers, button";
+/** A browser slows down with thousands. */
+const mostMarks = 200;
 
 /** Marks a text wherever it is drawn in the list, also in what is drawn later. What it returns ends that. */
 export function markFound(query: string): () => void {
@@ -12,65 +10,46 @@ export function markFound(query: string): () => void {
   // Firefox has them since 140: without them the list still goes to what was found.
   if (list === null || !("highlights" in CSS)) return () => {};
   const marks = new Highlight();
-  const mark = () => {
-    marks.clear();
-    for (const place of list.querySelectorAll(said))
-      for (const range of rangesIn(place, query)) marks.add(range);
+  const byLine = new Map<Element, readonly StaticRange[]>();
+  const changed = new Set<Element>();
+  let cancel: (() => void) | undefined;
+
+  const unmark = (line: Element) => {
+    for (const range of byLine.get(line) ?? []) marks.delete(range);
+    byLine.delete(line);
   };
-  let frame: number | undefined;
-  const observer = new MutationObserver(() => {
-    frame ??= requestAnimationFrame(() => {
-      frame = undefined;
-      mark();
-    });
+  const mark = () => {
+    cancel = undefined;
+    for (const line of byLine.keys()) if (changed.has(line) || !line.isConnected) unmark(line);
+    changed.clear();
+    for (const line of list.querySelectorAll(lines)) {
+      if (marks.size >= mostMarks) return;
+      if (byLine.has(line)) continue;
+      const ranges = foundInLine(line, query).slice(0, mostMarks - marks.size);
+      byLine.set(line, ranges);
+      for (const range of ranges) marks.add(range);
+    }
+  };
+  const observer = new MutationObserver((records) => {
+    for (const { target } of records) {
+      const line = (target instanceof Element ? target : target.parentElement)?.closest(lines);
+      if (line !== null && line !== undefined) changed.add(line);
+    }
+    cancel ??= inFrame(mark);
   });
   mark();
-  CSS.highlights.set(highlightName, marks);
+  CSS.highlights.set("chat-found", marks);
   observer.observe(list, { subtree: true, childList: true, characterData: true });
   return () => {
     observer.disconnect();
-    if (frame !== undefined) cancelAnimationFrame(frame);
-    CSS.highlights.delete(highlightName);
+    cancel?.();
+    CSS.highlights.delete("chat-found");
   };
 }
 
-/** Brings the first place of a text within a node into view; the node itself where it is folded away. */
-export function scrollToFound(node: Element, query: string): void {
-  for (const place of node.querySelectorAll(said)) {
-    const [first] = rangesIn(place, query);
-    if (first === undefined) continue;
-    const { startContainer } = first;
-    const element =
-      startContainer instanceof Element ? startContainer : startContainer.parentElement;
-    return element?.scrollIntoView({ block: "center" });
-  }
-  return undefined;
-}
-
-function rangesIn(place: Element, query: string): Range[] {
-  const nodes = textNodesIn(place);
-  const texts = nodes.map(({ data }) => data);
-  return placesIn(texts, query).flatMap(({ start, end }) => {
-    const [from, to] = [nodes[start.text], nodes[end.text]];
-    if (from === undefined || to === undefined) return [];
-    const range = document.createRange();
-    range.setStart(from, start.offset);
-    range.setEnd(to, end.offset);
-    return [range];
-  });
-}
-
-function textNodesIn(place: Element): Text[] {
-  const walker = document.createTreeWalker(
-    place,
-    NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT,
-    (node) => {
-      if (!(node instanceof Element)) return NodeFilter.FILTER_ACCEPT;
-      return node.matches(notRead) ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_SKIP;
-    },
-  );
-  const nodes: Text[] = [];
-  for (let node = walker.nextNode(); node !== null; node = walker.nextNode())
-    if (node instanceof Text) nodes.push(node);
-  return nodes;
+/** Marks the place that is gone to; undefined: none is. */
+export function markCurrent(range: StaticRange | undefined): void {
+  if (!("highlights" in CSS)) return;
+  if (range === undefined) CSS.highlights.delete("chat-found-now");
+  else CSS.highlights.set("chat-found-now", new Highlight(range));
 }

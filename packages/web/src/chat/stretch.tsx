@@ -23,7 +23,6 @@ export function Stretch({ stretch, wanted, marked, isLast, bookmarks }: StretchP
         partsOf(stretch, groupSize).map(({ from, part }) => (
           <Nodes
             key={from}
-
             placed={part}
             isWanted={hasNode(part, wanted)}
             isLast={isLast && from + groupSize >= stretch.length}

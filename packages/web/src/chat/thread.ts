@@ -17,8 +17,8 @@ export interface Thread {
   /** The node that is answered again with another model. */
   readonly retrying: WritableCell<string | undefined>;
   readonly branching: WritableCell<Branching | undefined>;
-  /** Somebody looks for words in it. */
-  readonly finding: WritableCell<boolean>;
+  /** How often somebody has asked to look for words in it since nobody did; 0: nobody does. */
+  readonly finding: WritableCell<number>;
   /** While it is shown: whoever goes to another branch no longer branches. */
   watch(): () => void;
   readonly shown: Cell<Shown | undefined>;
@@ -31,8 +31,8 @@ export interface Thread {
 }
 
 interface ShowHow {
-  /** `mark`: it is to be seen which one was meant. `focus`: keys go on from there. */
-  readonly by: "mark" | "focus";
+  /** `mark`: it is to be seen which one was meant. `focus`: keys go on from there. `find`: what is found in it is marked. */
+  readonly by: "mark" | "focus" | "find";
 }
 
 interface Shown extends ShowHow {
@@ -104,7 +104,7 @@ export function createThread(opened: OpenChat, edited?: string): Thread {
     },
     retrying: cell<string | undefined>(undefined),
     branching,
-    finding: cell(false),
+    finding: cell(0),
     watch: () =>
       chat.state.subscribe(() => {
         const now = readyChat(chat);

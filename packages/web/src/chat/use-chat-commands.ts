@@ -126,7 +126,7 @@ export function useChatCommands(thread: Thread, path: readonly ChatNode[]): void
       title: words.find,
       group,
       keys: "mod+f",
-      run: () => thread.finding.set(true),
+      run: () => thread.finding.update((asked) => asked + 1),
     },
     { id: "chat.tree", title: words.tree, group, keys: "t", run: toTree },
   ]);

@@ -73,6 +73,7 @@ export const chatWords = defineWords({
     separatorText: "The model is told nothing from above this line",
     branchingText: "Your next message begins a new branch here.",
     cancel: "Cancel",
+    close: "Close",
 
     showMore: (lines: number) => `Show all (${lines} lines)`,
     showLess: "Show less",
@@ -141,7 +142,6 @@ export const chatWords = defineWords({
     findNothing: "Not in this chat",
     findNext: "Next message with it",
     findPrevious: "Previous message with it",
-    findClose: "Close",
   },
   zh: {
     group: "对话",
@@ -215,6 +215,7 @@ export const chatWords = defineWords({
     separatorText: "分隔线以上的内容不再发给模型",
     branchingText: "下一条消息将在这里开始新的分支。",
     cancel: "取消",
+    close: "关闭",
 
     showMore: (lines: number) => `展开全部（${lines} 行）`,
     showLess: "收起",
@@ -283,7 +284,6 @@ export const chatWords = defineWords({
     findNothing: "此对话中没有",
     findNext: "下一条包含它的消息",
     findPrevious: "上一条包含它的消息",
-    findClose: "关闭",
   },
 });
 

@@ -25,7 +25,11 @@ export function framePace({ now, request, drawn }: Frames): (run: () => void) =>
         return;
       }
       run();
-      drawn(() => (restsUntil = begun + Math.min(4 * (now() - begun), longestWaitMs)));
+      // Of several that run in one frame the first has begun with it.
+      drawn(() => {
+        const rest = begun + Math.min(4 * (now() - begun), longestWaitMs);
+        restsUntil = Math.max(restsUntil, rest);
+      });
     });
     return () => cancel();
   };

@@ -1,5 +1,6 @@
 import {
   hasEnded,
+  isStored,
   statusAfter,
   type Connect,
   type Cursor,
@@ -141,7 +142,7 @@ export class LineSources {
       case "task.heartbeat":
         break;
       default:
-        if (typeof word.sequence_number === "number") task.after = word.sequence_number;
+        if (isStored(word)) task.after = word.sequence_number;
         if (word.task_id === task.task_id && hasEnded(statusAfter(word.type))) task.isOver = true;
     }
     task.handlers.event(word);

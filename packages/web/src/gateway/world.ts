@@ -24,8 +24,11 @@ export interface World {
   /** Told when one of the two above may have changed, and when the page was taken out of the browser's cache. */
   readonly onChange: (listener: () => void) => () => void;
   /** It may be the last moment of the page. */
-  readonly onLeave: (listener: () => void) => () => void;
+  readonly onLeave: (listener: (leaving: Leaving) => void) => () => void;
 }
+
+/** A page that is hidden may live on, or end and hear of nothing more; one that is gone may come back out of a cache. */
+export type Leaving = "hidden" | "gone";
 
 export type KeptStorage = Pick<Storage, "getItem" | "setItem" | "removeItem" | "key" | "length">;
 
@@ -63,10 +66,10 @@ export function browserWorld(window: Window & typeof globalThis): World {
     },
     onLeave(listener) {
       const hidden = () => {
-        if (document.visibilityState === "hidden") listener();
+        if (document.visibilityState === "hidden") listener("hidden");
       };
       const leave = [
-        listen(window, "pagehide", listener),
+        listen(window, "pagehide", () => listener("gone")),
         // On phones the last that a page hears of.
         listen(document, "visibilitychange", hidden),
       ];

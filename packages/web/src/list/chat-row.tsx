@@ -117,7 +117,8 @@ export const ChatRow = memo(function ChatRow({
 
 /** Undefined where they are its name already, or there are none. */
 function lastWordsUnderName({ title, first_words, excerpt }: ChatSummary): string | undefined {
-  if (excerpt === "" || (title.trim() === "" && excerpt === first_words)) return undefined;
+  if (excerpt === "" || (title.trim() === "" && excerpt === (first_words || excerpt)))
+    return undefined;
   return excerpt;
 }
 

@@ -1,6 +1,5 @@
 import { createElement, useSyncExternalStore, type ReactNode } from "react";
-import type { Block } from "@deltawire/tasks/markdown";
-import type { DrawnBlocks, Markdown, MarkdownProps } from "./markdown.tsx";
+import type { DrawnBlocks, DrawnBlocksProps, Markdown, MarkdownProps } from "./markdown.tsx";
 
 interface Drawing {
   readonly Markdown: typeof Markdown;
@@ -22,17 +21,14 @@ export function LazyMarkdown(props: MarkdownProps) {
   );
 }
 
-interface LazyBlocksProps {
-  blocks: readonly Block[];
-  /** What the marks in them say. */
-  marked: string;
+interface LazyBlocksProps extends DrawnBlocksProps {
   /** Shown until they can be drawn. */
   children: ReactNode;
 }
 
-export function LazyBlocks({ blocks, marked, children }: LazyBlocksProps) {
+export function LazyBlocks({ children, ...props }: LazyBlocksProps) {
   const drawn = useSyncExternalStore(subscribe, current, nothing);
-  return drawn === undefined ? children : createElement(drawn.DrawnBlocks, { blocks, marked });
+  return drawn === undefined ? children : createElement(drawn.DrawnBlocks, props);
 }
 
 /** Can be called early, so that it is there when the first answer is. */

@@ -35,14 +35,22 @@ export const Markdown = memo(function Markdown({
   );
 });
 
-/** Blocks that are read already, and what the marks in them say. */
-export function DrawnBlocks({ blocks, marked }: { blocks: readonly Block[]; marked: string }) {
+export interface DrawnBlocksProps extends Pick<MarkdownProps, "cite"> {
+  blocks: readonly Block[];
+  /** What the marks in them say. */
+  marked: string;
+}
+
+/** Blocks that are read already. */
+export function DrawnBlocks({ blocks, marked, cite }: DrawnBlocksProps) {
   return (
-    <MarkContext value={marked}>
-      <div className="markdown">
-        <SectionView section={{ blocks, above: topRank }} />
-      </div>
-    </MarkContext>
+    <CiteContext value={cite}>
+      <MarkContext value={marked}>
+        <div className="markdown">
+          <SectionView section={{ blocks, above: topRank }} />
+        </div>
+      </MarkContext>
+    </CiteContext>
   );
 }
 

@@ -1,4 +1,5 @@
 import { createContext, useContext, useState } from "react";
+import { onUseEnd } from "./in-use.ts";
 import { createNearWatcher, type NearWatcher } from "./near-watcher.ts";
 
 /** What all rooms of a list have in common. */
@@ -14,7 +15,7 @@ export interface House {
 export function createHouse(): House {
   let isOpen = false;
   return {
-    watcher: createNearWatcher(scrollerAround),
+    watcher: createNearWatcher(scrollerAround, onUseEnd),
     heights: new Map(),
     isOpen: () => isOpen,
     open() {

@@ -3,7 +3,8 @@ const nearPx = 1500;
 /** So long they are drawn in one frame, one after the other; the last one takes as long as it takes. */
 const drawingMs = 5;
 
-type TellNear = (near: boolean, height: number) => void;
+/** Answers with whether it is drawn now: what is in use stays so though it is far. */
+type TellNear = (near: boolean, height: number) => boolean;
 
 /**
  * Tells of elements in a scroller whether they are near what is seen, with their height. Those that come near are
@@ -16,14 +17,20 @@ export interface NearWatcher {
   tellBeside(element: Element): void;
 }
 
-/** `scrollerAround`: asked with the first element, for all. */
+/**
+ * `scrollerAround`: asked with the first element, for all. `onUseEnd`: tells when those that are drawn though they are
+ * far may have no reason for it any more.
+ */
 export function createNearWatcher(
   scrollerAround: (element: Element) => Element | null,
+  onUseEnd: (listener: () => void) => () => void,
 ): NearWatcher {
   const watched = new Map<Element, TellNear>();
   /** Those that have come near and are not told yet, with how far away they are. */
   const coming = new Map<Element, Coming>();
+  const drawnFarAway = new Set<Element>();
   let observer: IntersectionObserver | undefined;
+  let stopHearing: (() => void) | undefined;
   let frame: number | undefined;
 
   const tellNearest = () => {
@@ -39,14 +46,23 @@ export function createNearWatcher(
   const look = (entries: readonly IntersectionObserverEntry[]) => {
     for (const entry of entries) {
       const { target, isIntersecting, boundingClientRect } = entry;
+      drawnFarAway.delete(target);
       const { height } = boundingClientRect;
       if (isIntersecting) coming.set(target, { away: awayFrom(entry), height });
       else {
         coming.delete(target);
-        watched.get(target)?.(false, height);
+        if (watched.get(target)?.(false, height) === true) drawnFarAway.add(target);
       }
     }
     if (frame === undefined) tellNearest();
+  };
+  /** The observer speaks of what has changed, and of what it has not observed yet. */
+  const lookAgain = () => {
+    for (const element of drawnFarAway) {
+      observer?.unobserve(element);
+      observer?.observe(element);
+    }
+    drawnFarAway.clear();
   };
 
   return {
@@ -55,15 +71,19 @@ export function createNearWatcher(
         root: scrollerAround(element),
         rootMargin: `${nearPx}px 0px`,
       });
+      stopHearing ??= onUseEnd(lookAgain);
       watched.set(element, tell);
       observer.observe(element);
       return () => {
         watched.delete(element);
         coming.delete(element);
+        drawnFarAway.delete(element);
         observer?.unobserve(element);
         if (watched.size > 0) return;
         observer?.disconnect();
         observer = undefined;
+        stopHearing?.();
+        stopHearing = undefined;
         if (frame !== undefined) cancelAnimationFrame(frame);
         frame = undefined;
       };
@@ -72,7 +92,7 @@ export function createNearWatcher(
       for (const beside of [above, below]) {
         if (beside === null) continue;
         coming.delete(beside);
-        watched.get(beside)?.(true, 0);
+        if (watched.get(beside)?.(true, 0) === true) drawnFarAway.add(beside);
       }
     },
   };

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState, type ReactNode } from "react";
 import { flushSync } from "react-dom";
 import { useHouse } from "./house.ts";
+import { hasFocus, isInUse } from "./in-use.ts";
 
 interface RoomProps {
   /** By which its height is remembered: another one where it holds something else. */
@@ -25,11 +26,14 @@ export function Room(props: RoomProps) {
     const { current } = element;
     if (current === null) return undefined;
     return house.watcher.watch(current, (near, height) => {
-      if (near) return flushSync(() => setNear(true));
-      // The focus would be nowhere.
-      if (current.contains(document.activeElement)) return;
+      if (near) {
+        flushSync(() => setNear(true));
+        return true;
+      }
+      if (isInUse(current) || isBesideFocus(current)) return true;
       house.heights.set(name, height);
       setNear(false);
+      return false;
     });
   }, [house, name]);
   if (isNear || isWanted)
@@ -47,4 +51,9 @@ export function Room(props: RoomProps) {
     );
   const blockSize = house.heights.get(name) ?? guess();
   return <div ref={element} className={className} style={{ blockSize }} />;
+}
+
+/** Whoever presses Tab goes there next. */
+function isBesideFocus({ previousElementSibling: above, nextElementSibling: below }: Element) {
+  return hasFocus(above) || hasFocus(below);
 }

@@ -136,7 +136,7 @@ export function createPage(world: World): Page {
     });
   };
   lookAgain();
-  const stopLeaving = world.onLeave(() => drafts.leave());
+  const stopLeaving = world.onLeave((leaving) => drafts.leave(leaving));
   const stopComingBack = world.onChange(() => {
     if (world.isVisible()) drafts.comeBack();
   });
@@ -169,7 +169,7 @@ export function createPage(world: World): Page {
     ask: (path, request) => fetch(base + path, request),
     attempt: (action) => telling.attempt(action),
     close() {
-      drafts.leave();
+      drafts.leave("gone");
       cancelLook();
       stopLeaving();
       stopComingBack();

@@ -1,4 +1,4 @@
-import type { World } from "../gateway/world.ts";
+import type { Leaving, World } from "../gateway/world.ts";
 import { isSame } from "../same.ts";
 import { cell } from "./cell.ts";
 import { keepByChat } from "./kept-by-chat.ts";
@@ -12,14 +12,17 @@ export interface Drafts {
   sent(chatId: string, sent: DraftState): void;
   /** Writes what is not written yet. */
   save(): void;
-  /** Writes all that was changed here, and by what name this tab finds it again. */
-  leave(): void;
+  /** Writes all that was changed here, and where the page is gone by what name this tab finds it again. */
+  leave(leaving: Leaving): void;
   /** The page that was left is looked at again. */
   comeBack(): void;
 }
 
 const saveAfterMs = 300;
-/** Kept by the tab, and only while its page is away: a copy that is made of the tab is to have another name. */
+/**
+ * Kept by the tab, and only while its page is gone: a copy that is made of the tab, also of a hidden one, is to have
+ * another name. Where the browser ends a hidden page the name is lost, and the last draft there is comes up.
+ */
 const nameOfTab = "deltawire.tab";
 
 export interface DraftsOptions {
@@ -76,10 +79,10 @@ export function createDrafts({ world, onNotKept }: DraftsOptions): Drafts {
       draft.change(restOfDraft(draft.get(), sent));
       save();
     },
-    leave() {
+    leave(leaving) {
       save();
       for (const draft of drafts.all()) draft.leave();
-      tryToKeep(tabStorage, nameOfTab, tab);
+      if (leaving === "gone") tryToKeep(tabStorage, nameOfTab, tab);
     },
     comeBack,
   };
@@ -104,12 +107,14 @@ function createDraft(
   const own = keptAt(storage, place, newId);
   let taken = own === undefined ? lastKept(storage, chatId, newId) : undefined;
   let isOwn = own !== undefined;
+  let changedAt = own?.changedAt ?? 0;
   const state = cell<DraftState>((own ?? taken)?.draft ?? empty(newId()));
   const isSending = cell(false);
   const sentEdits = cell<ReadonlyMap<string, SentEdit>>(new Map());
   const set = (next: DraftState) => {
     state.set(next);
     isOwn = true;
+    changedAt = now();
     onChange();
   };
   const edit = (nodeId: string, words: EditWords | undefined) => {
@@ -127,7 +132,7 @@ function createDraft(
     if (isEmpty(state.get())) {
       storage.removeItem(place);
       isOwn = false;
-    } else if (!keepDraft(storage, place, state.get(), now())) return false;
+    } else if (!keepDraft(storage, place, state.get(), changedAt)) return false;
     if (taken !== undefined && isStillKept(storage, taken)) storage.removeItem(taken.name);
     taken = undefined;
     return true;
@@ -135,7 +140,7 @@ function createDraft(
   return {
     save,
     leave() {
-      // Another tab that has shown it may have put its own in its place.
+      // Another tab that has shown it may have put its own in its place. It is as old as its words.
       if (isOwn) save();
     },
     isIdle: () =>

@@ -4,8 +4,9 @@ import type { DraftState, MessageEdit } from "./page.ts";
 export interface KeptDraft {
   /** Where it is kept. */
   readonly name: string;
-  /** What is kept there, whenever it was written. */
+  /** What is kept there, whenever it was changed. */
   readonly content: string;
+  readonly changedAt: number;
   readonly draft: DraftState;
 }
 
@@ -25,10 +26,11 @@ export function keptAt(
 ): KeptDraft | undefined {
   const text = storage.getItem(name) ?? "";
   const draft = readDraft(text, newId);
-  return draft === undefined ? undefined : { name, content: contentOf(text), draft };
+  if (draft === undefined) return undefined;
+  return { name, content: contentOf(text), changedAt: savedAt(text), draft };
 }
 
-/** Of all drafts of a chat the one that was written last. */
+/** Of all drafts of a chat the one that was changed last. */
 export function lastKept(
   storage: KeptStorage,
   chatId: string,
@@ -51,9 +53,10 @@ export function keepDraft(
   storage: KeptStorage,
   name: string,
   draft: DraftState,
-  now: number,
+  changedAt: number,
 ): boolean {
-  return keep(storage, name, JSON.stringify({ ...draft, saved_at: now }));
+  const text = JSON.stringify({ ...draft, saved_at: changedAt });
+  return storage.getItem(name) === text || keep(storage, name, text);
 }
 
 /** Answers with whether the browser has done it: it may have no room, or keep nothing. */

@@ -50,7 +50,7 @@ export interface Page {
   upload(file: File): Promise<Attachment | undefined>;
   /** What a task that is followed has come to, with its sub-agents; undefined before it is known. */
   taskTree(taskId: string): Cell<TaskTree | undefined>;
-  /** What runs tell on their way and nobody keeps, by the id of a call, or of a task for its model. */
+  /** What runs tell on their way and nobody keeps, by `callProgressKey` of a call, or `modelProgressKey` of a task. */
   progress(taskId: string): Cell<Readonly<Record<string, Progress>>>;
   /** Tries now to get a lost connection back, instead of when it is time. */
   reconnect(): void;

@@ -1,50 +1,47 @@
-import type { Schedule, StreamEvent, TaskEvent } from "@deltawire/tasks";
+import {
+  progressChange,
+  type ProgressReport,
+  type Schedule,
+  type StreamEvent,
+  type TaskEvent,
+} from "@deltawire/tasks";
 import { cell, type Cell, type WritableCell } from "./cell.ts";
 import type { Progress } from "./page.ts";
 
-type ById = Readonly<Record<string, Progress>>;
+interface Told extends Progress {
+  /** Whose call or model it is. */
+  readonly taskId: string;
+}
+
+type ByKey = Readonly<Record<string, Told>>;
 
 /** What tools and models tell of how far they are, until they are done. By root task, shown once a frame. */
 export class TaskProgress {
   readonly #schedule: Schedule;
-  readonly #cells = new Map<string, WritableCell<ById>>();
+  readonly #cells = new Map<string, WritableCell<ByKey>>();
   /** What was told since the last frame. */
-  readonly #next = new Map<string, ById>();
+  readonly #next = new Map<string, ByKey>();
   #cancelFlush: (() => void) | undefined;
 
   constructor(schedule: Schedule) {
     this.#schedule = schedule;
   }
 
-  of(rootTaskId: string): Cell<ById> {
+  of(rootTaskId: string): Cell<ByKey> {
     return this.#cell(rootTaskId);
   }
 
   hear(rootTaskId: string, event: TaskEvent | StreamEvent): void {
-    switch (event.type) {
-      case "task.tool_execution.progress":
-        return this.#put(rootTaskId, event.call_id, event);
-      case "task.round.progress":
-        return this.#put(rootTaskId, event.task_id, event);
-      case "task.warning":
-        // The model is asked again after a while, and until then nothing else is heard of it.
-        if (event.retry_in_ms === undefined) return undefined;
-        return this.#put(rootTaskId, event.task_id, {
-          message: event.message,
-          again: { failed: event.attempt },
-        });
-      case "task.snapshot":
-        // What is still under way is told once more behind it.
-        return this.#show(rootTaskId, {});
-      case "task.tool_execution.done":
-        return this.#drop(rootTaskId, event.call_id);
-      case "task.output_item.added":
-      case "task.round.done":
-      case "task.completed":
-      case "task.failed":
-      case "task.canceled":
-      case "task.expired":
-        return this.#drop(rootTaskId, event.task_id);
+    // What is still under way is told once more behind it.
+    if (event.type === "task.snapshot") return this.#show(rootTaskId, {});
+    const change = progressChange(event);
+    switch (change?.is) {
+      case "report":
+        return this.#put(rootTaskId, change.key, toldIn(change.report));
+      case "done":
+        return this.#keepOnly(rootTaskId, (key) => key !== change.key);
+      case "ended":
+        return this.#keepOnly(rootTaskId, (_key, { taskId }) => taskId !== change.task_id);
       default:
         return undefined;
     }
@@ -61,23 +58,21 @@ export class TaskProgress {
     this.#next.clear();
   }
 
-  #put(root: string, id: string, told: Partial<Progress>): void {
-    const { message = "", fraction, again } = told;
-    this.#show(root, { ...this.#latest(root), [id]: { message, fraction, again } });
+  #put(root: string, key: string, told: Told): void {
+    this.#show(root, { ...this.#latest(root), [key]: told });
   }
 
-  #drop(root: string, id: string): void {
-    const latest = this.#latest(root);
-    if (!Object.hasOwn(latest, id)) return;
-    const { [id]: _done, ...rest } = latest;
-    this.#show(root, rest);
+  #keepOnly(root: string, isKept: (key: string, told: Told) => boolean): void {
+    const latest = Object.entries(this.#latest(root));
+    const kept = latest.filter(([key, told]) => isKept(key, told));
+    if (kept.length < latest.length) this.#show(root, Object.fromEntries(kept));
   }
 
-  #latest(root: string): ById {
+  #latest(root: string): ByKey {
     return this.#next.get(root) ?? this.#cell(root).get();
   }
 
-  #show(root: string, next: ById): void {
+  #show(root: string, next: ByKey): void {
     this.#next.set(root, next);
     this.#cancelFlush ??= this.#schedule(0, () => {
       this.#cancelFlush = undefined;
@@ -86,12 +81,18 @@ export class TaskProgress {
     });
   }
 
-  #cell(root: string): WritableCell<ById> {
+  #cell(root: string): WritableCell<ByKey> {
     let found = this.#cells.get(root);
     if (found === undefined) {
-      found = cell<ById>({});
+      found = cell<ByKey>({});
       this.#cells.set(root, found);
     }
     return found;
   }
+}
+
+function toldIn(report: ProgressReport): Told {
+  const { task_id: taskId, message = "" } = report;
+  if (report.type === "task.warning") return { taskId, message, again: { failed: report.attempt } };
+  return { taskId, message, fraction: report.fraction };
 }

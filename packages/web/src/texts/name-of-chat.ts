@@ -8,9 +8,11 @@ export function nameOfChat(chat: Chat): string {
   return isNamed(chat) ? chat.title : inShort(firstWords(chat));
 }
 
-/** The same, of a chat in a list. */
-export function nameInList(chat: Pick<ChatSummary, "title" | "first_words">): string {
-  return isNamed(chat) ? chat.title : inShort(chat.first_words);
+/** The same, of a chat in a list. One of an earlier version may have no first words until it is saved: then the last. */
+export function nameInList(
+  chat: Pick<ChatSummary, "title" | "first_words"> & Partial<Pick<ChatSummary, "excerpt">>,
+): string {
+  return isNamed(chat) ? chat.title : inShort(chat.first_words || (chat.excerpt ?? ""));
 }
 
 function isNamed({ title }: { title: string }): boolean {

@@ -1,6 +1,9 @@
 import { useMemo, useState } from "react";
-import { textsIn, type AnswerVersion, type Chat, type UserVersion } from "@deltawire/tasks/chats";
-import { parseMarkdown, type Block } from "@deltawire/tasks/markdown";
+import type { AnswerVersion, Chat, UserVersion } from "@deltawire/tasks/chats";
+import type { Block } from "@deltawire/tasks/markdown";
+import { keptAnswer } from "../answer/answer-view.ts";
+import { SourcesContext } from "../answer/scene.ts";
+import type { Sources } from "../answer/sources.ts";
 import { versionEdits } from "../chat/switches.ts";
 import { LazyBlocks } from "../markdown/lazy-markdown.tsx";
 import { Button, IconButton } from "../parts/button.tsx";
@@ -8,7 +11,9 @@ import { Select, Switch } from "../parts/field.tsx";
 import type { OpenChat } from "../state/page.ts";
 import { useWords } from "../words/use-words.ts";
 import { chosenIn, letters, type Choice, type Choices } from "./choices.ts";
-import { withMarks, wordsIn } from "./marked-blocks.ts";
+import { Cited } from "./cited.tsx";
+import { withMarks } from "./marked-blocks.ts";
+import { saidIn, type Said } from "./said-in.ts";
 import { VersionBody, VersionFacts } from "./version-body.tsx";
 import { isSameText, wordDiff, type DiffPart } from "./word-diff.ts";
 import { treeWords } from "./words.ts";
@@ -99,18 +104,6 @@ function diffOf(one: Said, other: Said): Diff {
   };
 }
 
-interface Said {
-  readonly words: string;
-  /** A model writes Markdown, people write what they mean. */
-  readonly blocks?: readonly Block[];
-}
-
-function saidIn(version: UserVersion | AnswerVersion): Said {
-  if (!("output" in version)) return { words: version.text };
-  const blocks = textsIn(version).flatMap(parseMarkdown);
-  return { words: wordsIn(blocks), blocks };
-}
-
 interface SideProps {
   open: OpenChat;
   chat: Chat;
@@ -155,6 +148,7 @@ function Side({ open, chat, choice, letter, parts, drawn, onChange, onShowInChat
           <VersionBody chat={open} node={node} version={version} />
         ) : (
           <Differences
+            version={version}
             parts={parts}
             drawn={drawn}
             side={letter === letters[0] ? "gone" : "new"}
@@ -183,6 +177,7 @@ function Side({ open, chat, choice, letter, parts, drawn, onChange, onShowInChat
 }
 
 interface DifferencesProps {
+  version: UserVersion | AnswerVersion;
   parts: readonly DiffPart[];
   drawn: readonly Block[] | undefined;
   side: "gone" | "new";
@@ -190,8 +185,9 @@ interface DifferencesProps {
 }
 
 /** One of the two texts, with what the other lacks marked. */
-function Differences({ parts, drawn, side, letter }: DifferencesProps) {
+function Differences({ version, parts, drawn, side, letter }: DifferencesProps) {
   const words = useWords(treeWords);
+  const sources = useMemo(() => sourcesIn(version), [version]);
   const marked = words.gone(letter);
   const plain = (
     <div className="plain-text" dir="auto">
@@ -211,12 +207,22 @@ function Differences({ parts, drawn, side, letter }: DifferencesProps) {
       {drawn === undefined ? (
         plain
       ) : (
-        <LazyBlocks blocks={drawn} marked={marked}>
-          {plain}
-        </LazyBlocks>
+        <SourcesContext value={sources}>
+          <LazyBlocks blocks={drawn} marked={marked} cite={cite}>
+            {plain}
+          </LazyBlocks>
+        </SourcesContext>
       )}
     </div>
   );
+}
+
+function sourcesIn(version: UserVersion | AnswerVersion): Sources {
+  return "output" in version ? keptAnswer(version).timeline.sources : new Map();
+}
+
+function cite(reference: number, resolved: boolean) {
+  return <Cited number={reference} resolved={resolved} />;
 }
 
 function isUnderWay(version: UserVersion | AnswerVersion | undefined): boolean {

@@ -1,16 +1,44 @@
+import type { ReactNode } from "react";
 import { expect, test } from "vitest";
-import type { Execution, OutputItem, TaskApproval, TaskState, TaskTree } from "@deltawire/tasks";
+import {
+  callProgressKey,
+  modelProgressKey,
+  type Execution,
+  type OutputItem,
+  type TaskApproval,
+  type TaskState,
+  type TaskTree,
+} from "@deltawire/tasks";
 import { liveAnswer } from "../../src/answer/answer-view.ts";
 import { setFold } from "../../src/answer/folds.ts";
 import { Timeline } from "../../src/answer/timeline.tsx";
+import { PageContext, usePage } from "../../src/hooks/use-page.ts";
+import { cell } from "../../src/state/cell.ts";
 import { draw, drawAnswer, wordsIn } from "./draw.tsx";
 import { call, message, result, runningTask, sampleVersion, treeOfTasks } from "./sample-answer.ts";
 
 /* An answer that is not whole yet. */
 
-function drawLive(tree: TaskTree): string {
+function drawLive(tree: TaskTree, told: Readonly<Record<string, string>> = {}): string {
   const { timeline } = liveAnswer(tree, sampleVersion({ status: "running" }));
-  return draw(<Timeline timeline={timeline} depth={0} />);
+  return draw(
+    <Telling told={told}>
+      <Timeline timeline={timeline} depth={0} />
+    </Telling>,
+  );
+}
+
+/** A page that knows how far things are. */
+function Telling({
+  told,
+  children,
+}: {
+  told: Readonly<Record<string, string>>;
+  children: ReactNode;
+}) {
+  const reports = Object.entries(told).map(([key, message]) => [key, { message }] as const);
+  const known = cell(Object.fromEntries(reports));
+  return <PageContext value={{ ...usePage(), progress: () => known }}>{children}</PageContext>;
 }
 
 test("a thought that goes on says since when, where the task knows it, and nothing where nobody does", () => {
@@ -148,4 +176,20 @@ test("a sub-agent that works says what it does, at any depth, and can be stopped
     /^Sub-agent forecaster get_weather Paris 1 step Running \d+\.\d s$/,
   );
   expect(markup).toContain('aria-label="Stop forecaster"');
+});
+
+test("of a call and of the model of its sub-agent each is shown what it tells, and once", () => {
+  const tree = treeOfTasks([
+    runningTask("task_1", { output: [helping("call_p")] }),
+    runningTask("call_p", {}, "task_1"),
+  ]);
+  const [ofCall, ofModel] = [callProgressKey("call_p"), modelProgressKey("call_p")];
+  const shown = (told: Record<string, string>) =>
+    wordsIn(drawLive(tree, told)).match(/half way|asked again/g) ?? [];
+  const both = { [ofCall]: "half way", [ofModel]: "asked again" };
+  expect(shown({ [ofModel]: "asked again" })).toEqual(["asked again"]);
+  expect(shown(both)).toEqual(["half way"]);
+  setFold("call_p", true);
+  expect(shown({ [ofModel]: "asked again" })).toEqual(["asked again"]);
+  expect(shown(both)).toEqual(["half way", "asked again"]);
 });

@@ -58,6 +58,22 @@ test("however long drawing takes, what is new does not wait for long", () => {
   expect(shownInASecond(140)).toBeGreaterThanOrEqual(6);
 });
 
+test("of two that run in one frame the longer one counts", () => {
+  const screen = new Screen();
+  const inFrame = framePace(screen.frames);
+  let shown = 0;
+  const words = () => {
+    shown += 1;
+    screen.time += 20;
+    inFrame(words);
+  };
+  const formula = () => void inFrame(formula);
+  inFrame(words);
+  inFrame(formula);
+  while (screen.time < 1000) screen.frame();
+  expect(shown).toBeLessThanOrEqual(13);
+});
+
 test("what was taken back is not run, also after it has waited for a frame", () => {
   const screen = new Screen();
   screen.took = 20;

@@ -6,6 +6,9 @@ const view = { top: 0, bottom: 800 };
 const near = { top: view.top - 1500, bottom: view.bottom + 1500 };
 
 let look: (entries: object[]) => void;
+/** What the browser is asked of from now on: it tells where each of these is, changed or not. */
+let asked: Element[];
+let endUse: (() => void) | undefined;
 let frames: (() => void)[];
 let time: number;
 /** How long it takes to draw one, in ms. */
@@ -13,6 +16,7 @@ let drawing: number;
 
 beforeEach(() => {
   frames = [];
+  asked = [];
   time = 0;
   drawing = 20;
   vi.stubGlobal("performance", { now: () => time });
@@ -22,8 +26,12 @@ beforeEach(() => {
       constructor(callback: (entries: object[]) => void) {
         look = callback;
       }
-      observe() {}
-      unobserve() {}
+      observe(element: Element) {
+        asked.push(element);
+      }
+      unobserve(element: Element) {
+        asked = asked.filter((each) => each !== element);
+      }
       disconnect() {}
     },
   );
@@ -50,7 +58,12 @@ function entry(target: Element, top: number, height = 100): object {
 }
 
 function watching(names: readonly string[]) {
-  const watcher = createNearWatcher(() => null);
+  const onUseEnd = (listener: () => void) => {
+    endUse = listener;
+    return () => (endUse = undefined);
+  };
+  const watcher = createNearWatcher(() => null, onUseEnd);
+  const inUse = new Set<string>();
   const told: string[] = [];
   const elements = Object.fromEntries(names.map((name) => [name, {} as Element]));
   const of = (name: string): Element => elements[name] ?? ({} as Element);
@@ -58,9 +71,11 @@ function watching(names: readonly string[]) {
     watcher.watch(of(name), (isNear, height) => {
       told.push(`${name} ${isNear ? "near" : "far"} ${height}`);
       if (isNear) time += drawing;
+      return isNear || inUse.has(name);
     }),
   );
-  return { watcher, told, of, stops };
+  asked = [];
+  return { watcher, told, of, stops, inUse };
 }
 
 test("of those that take long to draw one is told at once and one in each frame, the nearest first", () => {
@@ -121,4 +136,51 @@ test("those beside the one that has the focus are told at once, and not again", 
   nextFrame();
   nextFrame();
   expect(told).toHaveLength(2);
+});
+
+test("what was in use when it left is looked at again when the use ends, and as often as it is in use again", () => {
+  const { told, of, inUse } = watching(["used", "left", "seen"]);
+  inUse.add("used");
+  look([entry(of("used"), 5000), entry(of("left"), 6000), entry(of("seen"), 0)]);
+  endUse?.();
+  expect(asked).toEqual([of("used")]);
+  asked = [];
+  // It is not told twice before the browser has answered.
+  endUse?.();
+  expect(asked).toEqual([]);
+  look([entry(of("used"), 5000)]);
+  inUse.clear();
+  endUse?.();
+  expect(asked).toEqual([of("used")]);
+  asked = [];
+  look([entry(of("used"), 5000, 300)]);
+  expect(told.at(-1)).toBe("used far 300");
+  endUse?.();
+  expect(asked).toEqual([]);
+});
+
+test("what was in use and has come near again, or is no longer watched, is not looked at again", () => {
+  const { of, inUse, stops } = watching(["one", "two"]);
+  inUse.add("one").add("two");
+  look([entry(of("one"), 5000), entry(of("two"), 5000)]);
+  look([entry(of("one"), 0)]);
+  stops[1]?.();
+  endUse?.();
+  expect(asked).toEqual([]);
+  stops[0]?.();
+  expect(endUse).toBe(undefined);
+});
+
+test("those that were told because they stood beside the focus are looked at again when it has gone on", () => {
+  const { watcher, told, of } = watching(["one", "two", "three"]);
+  look([entry(of("one"), 4000), entry(of("two"), 4100), entry(of("three"), 4200)]);
+  Object.assign(of("two"), {
+    previousElementSibling: of("one"),
+    nextElementSibling: of("three"),
+  });
+  watcher.tellBeside(of("two"));
+  endUse?.();
+  expect(asked).toEqual([of("one"), of("three")]);
+  look([entry(of("one"), 4000), entry(of("three"), 4200)]);
+  expect(told.slice(-2)).toEqual(["one far 100", "three far 100"]);
 });

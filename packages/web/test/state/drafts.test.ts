@@ -217,7 +217,7 @@ test("what two tabs write in the same chat stays with each of them when the othe
 
 /** As the browser does it: the page is left, and another one comes in its place. */
 function reloaded(tab: ReturnType<typeof openDrafts>): ReturnType<typeof openDrafts> {
-  tab.drafts.leave();
+  tab.drafts.leave("gone");
   return openDrafts(tab.storage, tab.tabStorage);
 }
 
@@ -276,21 +276,76 @@ test("what a tab took over is not removed by it if its writer has gone on, in an
   expect(edits?.["node_1"]?.text).toBe("in other words");
 });
 
-test("a copy of a tab begins with its draft, and each goes on by itself", () => {
-  const here = openDrafts();
+test.each(["hidden", "looked at again", "back out of the cache"])(
+  "a copy of a tab that is %s begins with its draft, and each goes on by itself",
+  (how) => {
+    const here = openDrafts();
+    typed(here, "Hello");
+    here.drafts.leave("hidden");
+    if (how === "back out of the cache") here.drafts.leave("gone");
+    if (how !== "hidden") here.drafts.comeBack();
+    const copied = memoryStorage();
+    const name = here.tabStorage.getItem("deltawire.tab");
+    if (name !== null) copied.setItem("deltawire.tab", name);
+    const copy = openDrafts(here.storage, copied);
+    expect(textIn(copy)).toBe("Hello");
+    typed(copy, "Hello from the copy");
+    typed(here, "Hello from here");
+    for (const tab of [here, copy]) tab.drafts.leave("gone");
+    expect(foundLater(here.storage)).toEqual(["Hello from here", "Hello from the copy"]);
+  },
+);
+
+test("the last draft there is has the words that were typed last, whichever tab was hidden or reloaded last", () => {
+  const storage = memoryStorage();
+  let [early, late] = [openDrafts(storage), openDrafts(storage)];
+  for (const tab of [early, late]) tab.drafts.draft("chat_1");
+  typed(early, "early words");
+  typed(late, "late words");
+  for (const leaving of ["hidden", "gone"] as const) {
+    late.drafts.leave(leaving);
+    early.drafts.leave(leaving);
+    expect(textIn(openDrafts(storage))).toBe("late words");
+  }
+  late = reloaded(late);
+  early = reloaded(early);
+  expect([textIn(early), textIn(late)]).toEqual(["early words", "late words"]);
+  early.drafts.leave("hidden");
+  expect(textIn(openDrafts(storage))).toBe("late words");
+});
+
+test("a page that leaves writes no draft that is kept as it is, and one that another tab took over again", () => {
+  const kept = memoryStorage();
+  const written: string[] = [];
+  const storage: KeptStorage = {
+    ...kept,
+    get length() {
+      return kept.length;
+    },
+    setItem(name, value) {
+      written.push(name);
+      kept.setItem(name, value);
+    },
+  };
+  const here = openDrafts(storage);
   typed(here, "Hello");
-  const copied = memoryStorage();
-  // As the tab was when it came back from being hidden.
-  here.drafts.leave();
-  here.drafts.comeBack();
-  const name = here.tabStorage.getItem("deltawire.tab");
-  if (name !== null) copied.setItem("deltawire.tab", name);
-  const copy = openDrafts(here.storage, copied);
-  expect(textIn(copy)).toBe("Hello");
-  typed(copy, "Hello from the copy");
-  typed(here, "Hello from here");
-  for (const tab of [copy, here]) tab.drafts.leave();
-  expect(foundLater(here.storage)).toEqual(["Hello from here", "Hello from the copy"]);
+  here.drafts.leave("hidden");
+  expect(written).toHaveLength(1);
+  typed(openDrafts(kept), "");
+  expect(kept.length).toBe(0);
+  here.drafts.leave("hidden");
+  expect(written).toHaveLength(2);
+  expect(textIn(openDrafts(kept))).toBe("Hello");
+});
+
+test("what was typed in a page that the browser ends while it is hidden comes up in the next one", () => {
+  const ended = openDrafts();
+  ended.drafts.draft("chat_1").change({ text: "Hello" });
+  ended.drafts.leave("hidden");
+  const next = openDrafts(ended.storage, ended.tabStorage);
+  expect(textIn(next)).toBe("Hello");
+  typed(next, "Hello again");
+  expect(foundLater(ended.storage)).toEqual(["Hello again"]);
 });
 
 /** What comes up in a tab that sends all it finds. */
@@ -306,7 +361,7 @@ function foundLater(storage: KeptStorage): string[] {
 test("what was typed in a tab is found there after a reload, whatever other tabs do, until it is sent or deleted", () => {
   const step = fc.record({
     tab: fc.nat(2),
-    does: fc.constantFrom("types", "types on", "sends", "deletes", "is reloaded", "is left"),
+    does: fc.constantFrom("types", "types on", "sends", "deletes", "is reloaded", "is hidden"),
   });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
@@ -318,7 +373,7 @@ test("what was typed in a tab is found there after a reload, whatever other tabs
       for (const [at, { tab: number, does }] of steps.entries()) {
         const tab = tabs[number] ?? openDrafts(storage);
         const before = textIn(tab);
-        if (does === "is left") tab.drafts.leave();
+        if (does === "is hidden") tab.drafts.leave("hidden");
         else if (does === "is reloaded") {
           tabs[number] = reloaded(tab);
           const own = typedIn.get(number);
@@ -331,7 +386,7 @@ test("what was typed in a tab is found there after a reload, whatever other tabs
           else typedIn.set(number, texts[does]);
         }
       }
-      for (const tab of tabs) tab.drafts.leave();
+      for (const tab of tabs) tab.drafts.leave("gone");
       const found = foundLater(storage);
       for (const text of typedIn.values()) if (!found.includes(text)) lost.push(text);
       expect(lost).toEqual([]);
@@ -357,7 +412,7 @@ test("a tab that has only read a draft does not bring it back when another has s
   const there = openDrafts(storage);
   expect(there.drafts.draft("chat_1").get().text).toBe("ok");
   here.drafts.sent("chat_1", here.drafts.draft("chat_1").get());
-  there.drafts.leave();
+  there.drafts.leave("hidden");
   expect(storage.length).toBe(0);
 });
 

@@ -35,3 +35,11 @@ test("a chat has the same name in a list as where it is open", () => {
   expect(chats.map((chat) => nameInList(summaryOf({ chat, stamp: 1 })))).toEqual(names);
   expect(names.slice(-2)).toEqual(["Hello", "Greetings"]);
 });
+
+test("a chat of an earlier version, whose first words are not known yet, is called by its last", () => {
+  const summary = summaryOf({ chat: chatAfter(asked("Hello")), stamp: 1 });
+  const older = { ...summary, first_words: "", excerpt: `${"a".repeat(79)}😀 and more` };
+  expect(nameInList(older)).toBe(`${"a".repeat(79)}…`);
+  expect(nameInList({ ...older, title: "Greetings" })).toBe("Greetings");
+  expect(nameInList({ ...older, first_words: "First" })).toBe("First");
+});

@@ -7,6 +7,7 @@ import {
   snapshotOf,
   type LogEntry,
   type LogRow,
+  type ProgressReport,
   type StreamEvent,
   type TaskEvent,
   type TaskTree,
@@ -192,9 +193,7 @@ export class TaskFollower implements StreamSource {
     return runtime
       .progress(rootTaskId)
       .filter((event) => event.sequence_number <= this.#sent)
-      .map(({ sequence_number: _number, ...event }) =>
-        encodeTaskEvent(JSON.stringify(event), undefined),
-      )
+      .map(({ sequence_number: _number, ...report }) => frame(report as ProgressReport))
       .join("");
   }
 

@@ -1,0 +1,76 @@
+import { leavesEnd } from "../answer/go-to-call.ts";
+import { placesIn } from "./find-in-chat.ts";
+
+/** What is drawn in one piece of what people and models have said. */
+export const lines = [
+  ...["p", ".markdown-heading", ".markdown-piece", "td", "th"].map(
+    (line) => `.answer-message .markdown ${line}`,
+  ),
+  ".chat-bubble .plain-text",
+].join(", ");
+/** Drawn twice, for those who see and those who hear: it would be found twice. */
+const notRead = ".markdown-formula, .for-readers, button";
+
+/** Where a text stands within a line. */
+export function foundInLine(line: Element, query: string): StaticRange[] {
+  const nodes = textNodesIn(line);
+  const texts = nodes.map(({ data }) => data);
+  return placesIn(texts, query).flatMap(({ start, end }) => {
+    const [from, to] = [nodes[start.text], nodes[end.text]];
+    if (from === undefined || to === undefined) return [];
+    return new StaticRange({
+      startContainer: from,
+      startOffset: start.offset,
+      endContainer: to,
+      endOffset: end.offset,
+    });
+  });
+}
+
+/** Where it stands within a message, in the order of reading; nothing of what is folded or not drawn. */
+export function foundInNode(node: Element, query: string): StaticRange[] {
+  return [...node.querySelectorAll(lines)].flatMap((line) => foundInLine(line, query));
+}
+
+/** In so many frames all around it has been drawn, and may be of another height than was guessed. */
+const framesOfDrawing = 12;
+
+/** Brings a place into view and keeps it there until what is near has been drawn. */
+export function scrollToPlace(place: StaticRange, frames = framesOfDrawing): void {
+  const element = place.startContainer.parentElement;
+  const scroller = element?.closest(".chat-scroller");
+  if (element === null || scroller === null || scroller === undefined || frames === 0) return;
+  const { top, bottom } = boxOf(place);
+  const view = scroller.getBoundingClientRect();
+  // What is not laid out, because nobody sees it, has no height.
+  const isLaidOut = bottom > top;
+  if (!isLaidOut || top < view.top || bottom > view.bottom) {
+    // Whoever holds the list at its end, or at a message, lets go of it.
+    element.dispatchEvent(new Event(leavesEnd, { bubbles: true }));
+    if (isLaidOut) scroller.scrollTop += top - (view.top + view.height / 2);
+    else element.scrollIntoView({ block: "center" });
+  }
+  requestAnimationFrame(() => scrollToPlace(place, frames - 1));
+}
+
+function boxOf({ startContainer, startOffset, endContainer, endOffset }: StaticRange): DOMRect {
+  const range = document.createRange();
+  range.setStart(startContainer, startOffset);
+  range.setEnd(endContainer, endOffset);
+  return range.getBoundingClientRect();
+}
+
+function textNodesIn(place: Element): Text[] {
+  const walker = document.createTreeWalker(
+    place,
+    NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT,
+    (node) => {
+      if (!(node instanceof Element)) return NodeFilter.FILTER_ACCEPT;
+      return node.matches(notRead) ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_SKIP;
+    },
+  );
+  const nodes: Text[] = [];
+  for (let node = walker.nextNode(); node !== null; node = walker.nextNode())
+    if (node instanceof Text) nodes.push(node);
+  return nodes;
+}
