@@ -71,15 +71,16 @@ function Ready({ chat, state, nodeId }: ReadyProps) {
     return createThread(chat, Object.keys(edits).at(-1));
   });
   const branching = useCell(thread.branching);
+  const isFinding = useCell(thread.finding) > 0;
   const { path, parent, isBranching } = shownPath(state.chat, branching);
   useLayoutEffect(() => thread.watch(), [thread]);
   useShowing(thread, nodeId);
   useChatCommands(thread, path);
   return (
     <ThreadContext value={thread}>
-      <div className="chat">
+      <div className={isFinding ? "chat chat-finding" : "chat"}>
         <ChatHeader thread={thread} state={state} />
-        <FindBar thread={thread} path={path} />
+        {isFinding && <FindBar thread={thread} path={path} />}
         {path.length === 0 && !isBranching ? (
           <div className="chat-scroller">
             <Empty title={words.emptyTitle} text={words.emptyText} />

@@ -1,6 +1,5 @@
 import { useEffect, useRef, useState, type KeyboardEvent } from "react";
 import type { AnswerVersion, ChatNode } from "@deltawire/tasks/chats";
-import { useCell } from "../hooks/use-cell.ts";
 import { usePage } from "../hooks/use-page.ts";
 import { IconButton } from "../parts/button.tsx";
 import { Input } from "../parts/field.tsx";
@@ -16,19 +15,14 @@ interface FindBarProps {
   path: readonly ChatNode[];
 }
 
-/** Finds words in the whole chat: the browser itself sees only the messages that are near. */
-export function FindBar({ thread, path }: FindBarProps) {
-  const isWanted = useCell(thread.finding) > 0;
-  return isWanted ? <OpenBar thread={thread} path={path} /> : null;
-}
-
 /** A message with the words, and which of its places of them. */
 interface Current {
   readonly nodeId: string;
   readonly place: number;
 }
 
-function OpenBar({ thread, path }: FindBarProps) {
+/** Finds words in the whole chat: the browser itself sees only the messages that are near. */
+export function FindBar({ thread, path }: FindBarProps) {
   const page = usePage();
   const words = useWords(chatWords);
   const field = useRef<HTMLInputElement>(null);
