@@ -8,11 +8,11 @@ export interface Frames {
 }
 
 /** However long drawing takes, what is new waits no longer: much that is new at once takes long again. */
-const longestWaitMs = 100;
+const longestWaitMs = 50;
 
 /**
  * Runs something before a frame is drawn: the next one, unless the last that something was run before took long. A page
- * draws what is new for a quarter of the time at most, so that a slow machine shows new words less often and has the other
+ * draws what is new for half of the time at most, so that a slow machine shows new words less often and has the other
  * frames for scrolling and typing.
  */
 export function framePace({ now, request, drawn }: Frames): (run: () => void) => () => void {
@@ -27,7 +27,7 @@ export function framePace({ now, request, drawn }: Frames): (run: () => void) =>
       run();
       // Of several that run in one frame the first has begun with it.
       drawn(() => {
-        const rest = begun + Math.min(4 * (now() - begun), longestWaitMs);
+        const rest = begun + Math.min(2 * (now() - begun), longestWaitMs);
         restsUntil = Math.max(restsUntil, rest);
       });
     });
