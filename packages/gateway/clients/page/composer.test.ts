@@ -1,7 +1,7 @@
-import { defineAgent, defineTool } from "@deltawire/agent";
 import type { Locator, Page, Route } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { pictureFor, toneFor } from "../../src/demo/media.ts";
+import { doorman, holdTheDoor, openDoor } from "./doorman.ts";
 import {
   answers,
   chooseWho,
@@ -15,25 +15,6 @@ import {
 import { focusedIn, say, staged, takePicture } from "./stage.ts";
 
 /* Where messages are written: what goes with them, to whom, and what becomes of what is not sent yet. */
-
-let openDoor = () => {};
-/** Runs until a test lets it end. */
-const holdDoor = defineTool({
-  name: "hold_door",
-  description: "Holds a door until somebody has gone through.",
-  input: { type: "object", properties: {} },
-  effect: "pure",
-  run: () =>
-    new Promise<string>((resolve) => {
-      openDoor = () => resolve("Somebody went through.");
-    }),
-});
-const doorman = defineAgent({
-  name: "doorman",
-  instructions: "You hold doors.",
-  model: "lab/clean",
-  tools: [holdDoor],
-});
 
 const stage = staged({
   agents: [doorman],
@@ -219,11 +200,7 @@ describe("pictures and sound", () => {
 describe("while an answer runs", () => {
   test("something is told at its next step, and something when it is done", async () => {
     const tab = await opened({ agent: "doorman" });
-    await say(tab, "hold_door");
-    await answers(tab)
-      .first()
-      .getByRole("button", { name: /^hold_door.*Running/ })
-      .waitFor();
+    await holdTheDoor(tab);
     const said = (words: string) => tab.getByRole("log").getByText(words, { exact: true });
     await messageBox(tab).fill("Say it in French");
     await tab.getByRole("button", { name: /^Tell now/ }).click();

@@ -1,5 +1,6 @@
 import type { Locator, Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
+import { unfoldAll } from "./in-chat.ts";
 import { ask, endedAnswer, focusedIn, lastAnswer, staged, tabTo, takePicture } from "./stage.ts";
 
 const stage = staged({ paceMs: 2 });
@@ -135,18 +136,6 @@ describe("in Chinese", () => {
 
   async function ended(tab: Page, answer: Locator): Promise<void> {
     await answer.and(tab.locator(":not([aria-busy])")).waitFor();
-  }
-
-  /** One after the other: in one that was opened there may be more. */
-  async function unfoldAll(answer: Locator, most = 50): Promise<void> {
-    const folded = answer.locator(".answer-fold-head[aria-expanded=false]");
-    for (let opened = 0; (await folded.count()) > 0; opened += 1) {
-      if (opened === most)
-        throw new Error(
-          `after ${most} clicks a fold does not stay open: ${await folded.last().innerText()}`,
-        );
-      await folded.last().click();
-    }
   }
 
   test("no word of another language is left in any view", async () => {

@@ -1,7 +1,7 @@
-import { defineAgent, defineTool } from "@deltawire/agent";
 import type { Locator, Page } from "playwright-core";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { runningGateway } from "../../test/running-gateway.ts";
+import { doorman, holdTheDoor, openDoor } from "./doorman.ts";
 import {
   answers,
   chooseWho,
@@ -15,25 +15,6 @@ import {
 import { ask, builtPage, focusedIn, say, staged, takePicture } from "./stage.ts";
 
 /* What somebody trips over who is here for the first time. */
-
-let openDoor = () => {};
-/** Runs until a test lets it end. */
-const holdDoor = defineTool({
-  name: "hold_door",
-  description: "Holds a door until somebody has gone through.",
-  input: { type: "object", properties: {} },
-  effect: "pure",
-  run: () =>
-    new Promise<string>((resolve) => {
-      openDoor = () => resolve("Somebody went through.");
-    }),
-});
-const doorman = defineAgent({
-  name: "doorman",
-  instructions: "You hold doors.",
-  model: "lab/clean",
-  tools: [holdDoor],
-});
 
 const stage = staged({
   agents: [doorman],
@@ -49,11 +30,7 @@ async function opened(settings: object = { model: "usual" }): Promise<Page> {
 
 async function waitingAtDoor(): Promise<Page> {
   const tab = await opened({ agent: "doorman" });
-  await ask(tab, "hold_door");
-  await answers(tab)
-    .first()
-    .getByRole("button", { name: /^hold_door.*Running/ })
-    .waitFor();
+  await holdTheDoor(tab);
   return tab;
 }
 

@@ -27,6 +27,18 @@ export async function pick(button: Locator, entry: string): Promise<void> {
     .click();
 }
 
+/** All that is folded in a place, one after the other: in one that was opened there may be more. */
+export async function unfoldAll(place: Locator, most = 50): Promise<void> {
+  const folded = place.locator(".answer-fold-head[aria-expanded=false]");
+  for (let opened = 0; (await folded.count()) > 0; opened += 1) {
+    if (opened === most)
+      throw new Error(
+        `after ${most} clicks a fold does not stay open: ${await folded.last().innerText()}`,
+      );
+    await folded.last().click();
+  }
+}
+
 export function moreOf(node: Locator): Locator {
   return node.getByRole("button", { name: /^More for this/ });
 }

@@ -1,7 +1,7 @@
 import { defineAgent, defineTool } from "@deltawire/agent";
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
-import { moreOf, pick } from "./in-chat.ts";
+import { moreOf, pick, unfoldAll } from "./in-chat.ts";
 import { ask, barriersOn, endedAnswer, lastAnswer, staged, takePicture } from "./stage.ts";
 
 const secret = "sk-of-the-model-0123456789";
@@ -242,8 +242,7 @@ describe("nobody is kept out", () => {
       if (words.startsWith("fail")) await answer.getByRole("button", { name: "Release" }).click();
       await endedAnswer(tab);
     }
-    const folded = tab.getByRole("log").locator(".answer-fold-head[aria-expanded=false]");
-    while ((await folded.count()) > 0) await folded.last().click();
+    await unfoldAll(tab.getByRole("log"));
     await check("chat");
 
     const chip = tab.getByRole("log").locator(".answer-chip").last();

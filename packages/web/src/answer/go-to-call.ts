@@ -1,3 +1,4 @@
+import { whileDrawn } from "../parts/while-drawn.ts";
 import { setFold } from "./folds.ts";
 import { wantCalls } from "./wanted-calls.ts";
 
@@ -33,18 +34,13 @@ function bringIntoView(card: HTMLElement): void {
   const isStill = matchMedia("(prefers-reduced-motion: reduce)").matches;
   if (!isStill && Math.abs(card.getBoundingClientRect().top) < flownViews * innerHeight)
     return card.scrollIntoView({ block: "center", behavior: "smooth" });
-  card.scrollIntoView({ block: "center" });
-  return keepInPlace(card, card.getBoundingClientRect().top, framesOfDrawing);
-}
-
-/** In so many frames all that is near has been drawn, and may be of another height than was guessed. */
-const framesOfDrawing = 12;
-
-function keepInPlace(card: HTMLElement, top: number, frames: number): void {
-  if (frames === 0) return;
-  requestAnimationFrame(() => {
-    if (Math.abs(card.getBoundingClientRect().top - top) > 1)
-      card.scrollIntoView({ block: "center" });
-    keepInPlace(card, card.getBoundingClientRect().top, frames - 1);
+  let { top } = card.getBoundingClientRect();
+  const toMiddle = () => {
+    card.scrollIntoView({ block: "center" });
+    ({ top } = card.getBoundingClientRect());
+  };
+  toMiddle();
+  return whileDrawn(() => {
+    if (Math.abs(card.getBoundingClientRect().top - top) > 1) toMiddle();
   });
 }

@@ -1,6 +1,7 @@
 import {
   addUsage,
   withoutMarkers,
+  type Block,
   type OutputItem,
   type RetractedItem,
   type Usage,
@@ -75,29 +76,25 @@ export function whoMade(chain: readonly Pick<AnswerVersion, "agent" | "model">[]
   return { names: [...new Set(names)], models: [...new Set(models)] };
 }
 
-/** What an answer says to people, for the clipboard: its words without the markers of references. */
-export function wordsToCopy(outputs: readonly (readonly (OutputItem | RetractedItem)[])[]): string {
+type Output = readonly (OutputItem | RetractedItem)[];
+
+/** What an answer says to people; nothing of its reasoning and its tools. */
+export function saidIn(output: Output): Block[] {
+  return output.flatMap((item) => (item.type === "message" ? item.block_list : []));
+}
+
+/** For the clipboard: its words without the markers of references. */
+export function wordsToCopy(outputs: readonly Output[]): string {
   return outputs
-    .flat()
-    .flatMap((item) => (item.type === "message" ? item.block_list : []))
-    .flatMap((block) => {
-      if (block.type === "text") return withoutMarkers(block.text);
-      return block.type === "audio" ? (block.transcript ?? []) : [];
-    })
+    .flatMap(saidIn)
+    .map((block) => (block.type === "text" ? withoutMarkers(block.text) : wordsOf(block)))
     .filter((text) => text !== "")
     .join("\n\n");
 }
 
 /** Whether there is anything to copy: asked whenever an answer is drawn, so nothing is made for it. */
 export function hasWordsToCopy({ output }: Pick<AnswerVersion, "output">): boolean {
-  return output.some(
-    (item) =>
-      item.type === "message" &&
-      item.block_list.some((block) => {
-        if (block.type === "text") return block.text !== "";
-        return block.type === "audio" && (block.transcript ?? "") !== "";
-      }),
-  );
+  return saidIn(output).some((block) => wordsOf(block) !== "");
 }
 
 /** Whether it can be gone on with: it has words, and a model that chats has said them. */
@@ -105,10 +102,11 @@ export function canContinue({ status, model_type, output }: AnswerVersion): bool
   return (
     status !== "running" &&
     model_type === "chat" &&
-    output.some(
-      (item) =>
-        item.type === "message" &&
-        item.block_list.some((block) => block.type === "text" && block.text.trim() !== ""),
-    )
+    saidIn(output).some((block) => block.type === "text" && block.text.trim() !== "")
   );
+}
+
+function wordsOf(block: Block): string {
+  if (block.type === "text") return block.text;
+  return block.type === "audio" ? (block.transcript ?? "") : "";
 }

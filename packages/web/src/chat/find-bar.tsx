@@ -109,6 +109,7 @@ export function FindBar({ thread, path }: FindBarProps) {
       <span
         className="chat-find-count"
         aria-hidden="true"
+        title={said}
         data-none={found.length === 0 || undefined}
       >
         {query.trim() === "" ? "" : `${at}/${found.length}`}

@@ -6,6 +6,7 @@ import {
   type ChatNode,
   type UserVersion,
 } from "@deltawire/tasks/chats";
+import { saidIn } from "./answer-facts.ts";
 
 /** What an answer says that is being written: its version has nothing of it yet. */
 export type LiveOutput = (
@@ -26,7 +27,7 @@ export function nodesWith(
   const asWritten = signs.test(query);
   const has = ({ written, read }: Said) =>
     (asWritten ? written : read).some((piece) => piece.includes(wanted));
-  return path.filter((node) => saidIn(node, liveOutput).some(has)).map(idOf);
+  return path.filter((node) => saidInNode(node, liveOutput).some(has)).map(idOf);
 }
 
 /** The next one on the path, from a node on; behind the last comes the first. `itself`: that node may be the one. */
@@ -95,7 +96,7 @@ interface Said {
 /** Whoever types one looks for what was written. */
 const signs = /[*_`~#>|[\]()\\]/;
 
-function saidIn(node: ChatNode, liveOutput: LiveOutput): Said[] {
+function saidInNode(node: ChatNode, liveOutput: LiveOutput): Said[] {
   if (node.kind === "separator") return [];
   if (node.kind === "user") return [saidOnce(chosenVersion(node), userSaid)];
   return answerChain(node, node.version).map((version) => {
@@ -127,9 +128,9 @@ function answerSaid({ output }: AnswerVersion): Said {
 }
 
 function modelSaid(output: readonly (OutputItem | RetractedItem)[]): Said {
-  const pieces = output
-    .flatMap((item) => (item.type === "message" ? item.block_list : []))
-    .flatMap((block) => (block.type === "text" ? block.text.split(/\n\s*\n|\|/) : []));
+  const pieces = saidIn(output).flatMap((block) =>
+    block.type === "text" ? block.text.split(/\n\s*\n|\|/) : [],
+  );
   return {
     written: pieces.map((piece) => folded(piece).text),
     read: pieces.map((piece) => folded(withoutSigns(piece)).text),

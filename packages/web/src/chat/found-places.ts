@@ -1,4 +1,5 @@
 import { leavesEnd } from "../answer/go-to-call.ts";
+import { whileDrawn } from "../parts/while-drawn.ts";
 import { placesIn } from "./find-in-chat.ts";
 
 /** What is drawn in one piece of what people and models have said. */
@@ -32,25 +33,25 @@ export function foundInNode(node: Element, query: string): StaticRange[] {
   return [...node.querySelectorAll(lines)].flatMap((line) => foundInLine(line, query));
 }
 
-/** In so many frames all around it has been drawn, and may be of another height than was guessed. */
-const framesOfDrawing = 12;
-
 /** Brings a place into view and keeps it there until what is near has been drawn. */
-export function scrollToPlace(place: StaticRange, frames = framesOfDrawing): void {
+export function scrollToPlace(place: StaticRange): void {
+  bringIntoView(place);
+  whileDrawn(() => bringIntoView(place));
+}
+
+function bringIntoView(place: StaticRange): void {
   const element = place.startContainer.parentElement;
   const scroller = element?.closest(".chat-scroller");
-  if (element === null || scroller === null || scroller === undefined || frames === 0) return;
+  if (element === null || scroller === null || scroller === undefined) return;
   const { top, bottom } = boxOf(place);
   const view = scroller.getBoundingClientRect();
   // What is not laid out, because nobody sees it, has no height.
   const isLaidOut = bottom > top;
-  if (!isLaidOut || top < view.top || bottom > view.bottom) {
-    // Whoever holds the list at its end, or at a message, lets go of it.
-    element.dispatchEvent(new Event(leavesEnd, { bubbles: true }));
-    if (isLaidOut) scroller.scrollTop += top - (view.top + view.height / 2);
-    else element.scrollIntoView({ block: "center" });
-  }
-  requestAnimationFrame(() => scrollToPlace(place, frames - 1));
+  if (isLaidOut && top >= view.top && bottom <= view.bottom) return;
+  // Whoever holds the list at its end, or at a message, lets go of it.
+  element.dispatchEvent(new Event(leavesEnd, { bubbles: true }));
+  if (isLaidOut) scroller.scrollTop += top - (view.top + view.height / 2);
+  else element.scrollIntoView({ block: "center" });
 }
 
 function boxOf({ startContainer, startOffset, endContainer, endOffset }: StaticRange): DOMRect {

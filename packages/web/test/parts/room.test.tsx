@@ -26,7 +26,7 @@ test("a room is empty and as high as is guessed until somebody is near", () => {
   expect(drawn({})).toBe('<div class="room" style="block-size:120px"></div>');
 });
 
-test("a room that was drawn before is as high as it was then", () => {
+test("an empty room is as high as it is known to be, whatever is guessed", () => {
   house.heights.set("known", 77.5);
   expect(drawn({ name: "known" })).toContain("block-size:77.5px");
 });
