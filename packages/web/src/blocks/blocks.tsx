@@ -157,7 +157,7 @@ function FileLink({ block }: { block: FileBlock }) {
   if (address.is !== "here") return <Elsewhere address={address} named={words.fileElsewhere} />;
   return (
     <a
-      className="blocks-file"
+      className="file-box blocks-file"
       href={address.url}
       download={filename ?? ""}
       aria-label={words.download(name)}
@@ -182,7 +182,12 @@ function Elsewhere({ address, named }: ElsewhereProps) {
   const words = useWords(blockWords);
   if (address.is === "unusable") return <p className="blocks-quiet">{words.notShown}</p>;
   return (
-    <a className="blocks-file" href={address.url} target="_blank" rel="noreferrer noopener">
+    <a
+      className="file-box blocks-file"
+      href={address.url}
+      target="_blank"
+      rel="noreferrer noopener"
+    >
       <Icon name="link" />
       <span className="blocks-file-name">{named(address.host)}</span>
     </a>

@@ -94,13 +94,19 @@ function FileCard({ attachment, isOwn }: { attachment: Attachment; isOwn: boolea
   );
   if (isOwn)
     return (
-      <a className="chat-file" href={url} download={name} title={words.download}>
+      <a className="file-box chat-file" href={url} download={name} title={words.download}>
         {inside}
       </a>
     );
-  if (!/^https?:/i.test(url)) return <span className="chat-file">{inside}</span>;
+  if (!/^https?:/i.test(url)) return <span className="file-box chat-file">{inside}</span>;
   return (
-    <a className="chat-file" href={url} target="_blank" rel="noopener noreferrer" title={url}>
+    <a
+      className="file-box chat-file"
+      href={url}
+      target="_blank"
+      rel="noopener noreferrer"
+      title={url}
+    >
       {inside}
     </a>
   );
