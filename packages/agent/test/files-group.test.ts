@@ -267,8 +267,10 @@ describe("no way out", () => {
     await writeFile(join(folder, "real", "secret.txt"), "mine\n");
     const swapping = new AbortController();
     const swaps = (async () => {
+      let round = 0;
       while (!swapping.signal.aborted) {
-        await rm(place, { recursive: true, force: true }); // `write_file` may have made it
+        // `write_file` may have made it, and may be writing into it: moved aside, never emptied.
+        await rename(place, join(folder, `aside-${(round += 1)}`)).catch(() => {});
         await symlink(join(home, "other"), place).catch(() => {});
         await unlink(place).catch(() => {});
         await rename(join(folder, "real"), place).catch(() => {});
