@@ -8,6 +8,8 @@ export default defineConfig({
     maxWorkers: 2,
     // Properties take a second or two, and several times that where the machine has other work.
     testTimeout: 20_000,
+    hookTimeout: 30_000,
+    expect: { poll: { timeout: 5_000 } },
     include: ["packages/*/test/**/*.test.{ts,tsx}", "test/**/*.test.ts"],
   },
 });

@@ -96,6 +96,11 @@ describe("the import checker finds", () => {
     ["Node in a pure package", "packages/wire/src/a.ts", `import { readFileSync } from "node:fs";`],
     ["a library in a pure package", "packages/wire/src/a.ts", `import { z } from "zod";`],
     [
+      "the rules of tests in a source",
+      "packages/wire/src/a.ts",
+      `import { workTime } from "../../../test/work-time.ts";`,
+    ],
+    [
       "a deep import",
       "packages/agent/src/a.ts",
       `import { a } from "@deltawire/wire/src/sse/decoder.ts";`,
@@ -225,6 +230,9 @@ describe.each(pureTsconfigs)("%s is pure:", (folder) => {
   });
 });
 
+/** What the tests of any package may use beside their own. */
+const ofAllTests = ["test/work-time.ts"];
+
 function forbiddenImports(files: RepositoryFile[]): string[] {
   return files.flatMap(({ path, text }) => {
     const folder = path.startsWith("packages/") ? folderOf(path) : undefined;
@@ -247,7 +255,8 @@ function forbiddenInPackage(path: string, rule: Rule, from: string, typesOnly: b
   if (from.startsWith(".")) {
     const home = path.split("/").slice(0, 2).join("/");
     const target = posix.join(posix.dirname(path), from);
-    return target.startsWith(`${home}/`) ? undefined : "leaves its package";
+    const isOfTests = path.startsWith(`${home}/test/`) && ofAllTests.includes(target);
+    return target.startsWith(`${home}/`) || isOfTests ? undefined : "leaves its package";
   }
   if (isDeep(from)) return "reaches into a package";
   const isOurs = isPackageOfOurs(from);

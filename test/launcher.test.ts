@@ -112,7 +112,7 @@ describe("Node", () => {
     const began = performance.now();
     expect(await launch(tree, ["work.ts"], { old: true })).toMatchObject({ code: 0, stderr: "" });
     // Measured 0.1 s alone; the rest is for a machine that runs other tests beside this one.
-    expect(performance.now() - began).toBeLessThan(1500);
+    expect(performance.now() - began).toBeLessThan(5000);
     expect(npmCalls(tree)).toEqual(["install", "ci"]);
   });
 

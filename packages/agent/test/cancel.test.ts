@@ -28,24 +28,28 @@ const runs = ({ tasks }: TaskTree): boolean =>
   Object.values(tasks).some(({ executions }) => executions.length > 0);
 
 describe("cancel", () => {
-  test("while the model speaks frees its connection and keeps what it said, as incomplete", async () => {
-    const { agent, model } = scriptedAgent([
-      [{ reasoning: "Hm." }, { text: ["It is ", "su"] }, { wait: never }],
-    ]);
-    const started = await start(agent);
-    await until(started, ({ tasks }) => JSON.stringify(tasks).includes("It is su"));
-    expect(model.open).toBe(1);
-    const { answer, view, took, state } = await cancelled(started);
-    expect(answer).toBe("canceled");
-    expect(took).toBeLessThan(1000);
-    expect(model.open).toBe(0);
-    expect(view.status).toBe("canceled");
-    expect(view.output).toMatchObject([
-      { type: "reasoning", status: "completed" },
-      { type: "message", status: "incomplete", block_list: [{ text: "It is su" }] },
-    ]);
-    expect(state.tasks[started.id]?.ended).toEqual({ by: "me", reason: "enough" });
-  });
+  test(
+    "while the model speaks frees its connection and keeps what it said, as incomplete",
+    { retry: 2 },
+    async () => {
+      const { agent, model } = scriptedAgent([
+        [{ reasoning: "Hm." }, { text: ["It is ", "su"] }, { wait: never }],
+      ]);
+      const started = await start(agent);
+      await until(started, ({ tasks }) => JSON.stringify(tasks).includes("It is su"));
+      expect(model.open).toBe(1);
+      const { answer, view, took, state } = await cancelled(started);
+      expect(answer).toBe("canceled");
+      expect(took).toBeLessThan(1000);
+      expect(model.open).toBe(0);
+      expect(view.status).toBe("canceled");
+      expect(view.output).toMatchObject([
+        { type: "reasoning", status: "completed" },
+        { type: "message", status: "incomplete", block_list: [{ text: "It is su" }] },
+      ]);
+      expect(state.tasks[started.id]?.ended).toEqual({ by: "me", reason: "enough" });
+    },
+  );
 
   test("while the model speaks counts about what it was told and has said, as an estimate", async () => {
     const words = "It is sunny in Paris and it will stay so. ".repeat(50);
@@ -183,7 +187,7 @@ describe("cancel", () => {
     expect((await ended(started)).events).toHaveLength(events.length);
   });
 
-  test("reaches the model and the tools of sub-agents, at any depth", async () => {
+  test("reaches the model and the tools of sub-agents, at any depth", { retry: 2 }, async () => {
     const tool = defineTool({
       name: "hang",
       description: "Hangs.",

@@ -256,7 +256,7 @@ test("a server that finishes and never closes has a second; the usage it sent co
   const began = performance.now();
   const events = await told(url);
   expect(performance.now() - began).toBeGreaterThan(900);
-  expect(performance.now() - began).toBeLessThan(2500);
+  expect(performance.now() - began).toBeLessThan(5000);
   expect(events.at(-1)).toMatchObject({
     type: "response.completed",
     response: { usage: { input_tokens: 7, output_tokens: 5 } },
@@ -280,8 +280,8 @@ test("a server that falls silent is cut off, and one whose reader is slow is not
     setTimeout(() => response.end(event(chunk({}, "stop")) + event("[DONE]")), 20);
   });
   let last: unknown;
-  for await (const batch of modelOf(fast.url, { idleTimeoutMs: 100 }).stream(hello, never)) {
-    await new Promise((resolve) => setTimeout(resolve, 200));
+  for await (const batch of modelOf(fast.url, { idleTimeoutMs: 500 }).stream(hello, never)) {
+    await new Promise((resolve) => setTimeout(resolve, 700));
     last = batch.at(-1)?.type;
   }
   expect(last).toBe("response.completed");
@@ -299,7 +299,7 @@ test("an abort before the first byte ends the stream and frees the connection", 
   const { url, asked } = await server(() => undefined);
   const leave = new AbortController();
   const ran = modelOf(url).stream(hello, leave.signal)[Symbol.asyncIterator]().next();
-  await expect.poll(() => asked.length).toBe(1);
+  await expect.poll(() => asked.length, { timeout: 5000 }).toBe(1);
   leave.abort();
   expect(await ran).toEqual({ done: true, value: undefined });
   await asked[0]?.closed;

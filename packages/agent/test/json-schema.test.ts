@@ -2,6 +2,7 @@ import type { JsonObject } from "@deltawire/wire";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
+import { workTime } from "../../../test/work-time.ts";
 import { testPattern } from "../src/schemas/bounded-pattern.ts";
 import { problemsByJsonSchema } from "../src/schemas/json-schema.ts";
 
@@ -258,11 +259,12 @@ describe("what others wrote", () => {
   });
 
   test("a pattern that would never come to an end is stopped", () => {
-    const started = performance.now();
-    expect(problemsByJsonSchema({ pattern: "^(a+)+$" }, `${"a".repeat(60)}!`)).toEqual([
-      "could not be compared with the pattern ^(a+)+$ in time",
-    ]);
-    expect(performance.now() - started).toBeLessThan(1_000);
+    let problems: string[] = [];
+    const took = workTime(() => {
+      problems = problemsByJsonSchema({ pattern: "^(a+)+$" }, `${"a".repeat(60)}!`);
+    });
+    expect(problems).toEqual(["could not be compared with the pattern ^(a+)+$ in time"]);
+    expect(took).toBeLessThan(1_000);
     expect(testPattern("^(a+)+$", "aaa")).toBe("matches");
   });
 

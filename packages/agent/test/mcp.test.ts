@@ -153,12 +153,13 @@ describe.each(servers)("a server %s", (_name, start) => {
     });
   });
 
-  test("tells its progress, and is told when a call is cancelled", async () => {
+  // On a busy machine the last steps come together with the result, which ends the telling: another try.
+  test("tells its progress, and is told when a call is cancelled", { retry: 2 }, async () => {
     const { tool } = await connected(await start());
     const told: unknown[] = [];
     const progress = (...args: unknown[]): void => void told.push(args);
     const before = Number(wordsOf(await ran(tool("cancelled"))));
-    expect(wordsOf(await ran(tool("slow"), { ms: 80 }, { progress }))).toBe("done");
+    expect(wordsOf(await ran(tool("slow"), { ms: 400 }, { progress }))).toBe("done");
     expect(told).toEqual([
       ["step 1", 0.25],
       ["step 2", 0.5],
@@ -169,7 +170,7 @@ describe.each(servers)("a server %s", (_name, start) => {
     const stop = new AbortController();
     const slow = ran(
       tool("slow"),
-      { ms: 4000 },
+      { ms: 8000 },
       {
         signal: stop.signal,
         progress: () => stop.abort(),
@@ -177,9 +178,9 @@ describe.each(servers)("a server %s", (_name, start) => {
     );
     const began = performance.now();
     await failing(slow);
-    expect(performance.now() - began).toBeLessThan(2000);
+    expect(performance.now() - began).toBeLessThan(4000);
     await expect
-      .poll(async () => Number(wordsOf(await ran(tool("cancelled")))), { timeout: 2000 })
+      .poll(async () => Number(wordsOf(await ran(tool("cancelled")))), { timeout: 10_000 })
       .toBe(before + 1);
   });
 });
@@ -233,7 +234,9 @@ test("arguments that do not fit are found before the server is asked", async () 
 test("a list of tools that changes is read again", async () => {
   const { group, tool } = await connected(await http());
   await ran(tool("grow"));
-  await expect.poll(() => group.tools.some(({ name }) => name === "srv__grown")).toBe(true);
+  await expect
+    .poll(() => group.tools.some(({ name }) => name === "srv__grown"), { timeout: 10_000 })
+    .toBe(true);
   expect(wordsOf(await ran(tool("grown")))).toBe("I am new");
 });
 
@@ -253,7 +256,7 @@ test("a program that was killed between two calls is started again, once for all
   const [pid] = JSON.parse(wordsOf(await ran(tool("processes")))) as [number, number];
   process.kill(pid, "SIGKILL");
   // Who calls before its end has been noticed is told that the call may have been done.
-  await expect.poll(() => isNoticed(pid), { timeout: 3000 }).toBe(true);
+  await expect.poll(() => isNoticed(pid), { timeout: 10_000 }).toBe(true);
   const answers = await Promise.all([1, 2, 3].map(() => ran(tool("processes"))));
   const pids = answers.map((answer) => (JSON.parse(wordsOf(answer)) as [number, number])[0]);
   expect(new Set(pids).size).toBe(1);
@@ -283,7 +286,7 @@ test("closing ends the program and what it has started, and calls after that say
   const pids = JSON.parse(wordsOf(await ran(tool("processes")))) as number[];
   expect(pids.map(isRunning)).toEqual([true, true]);
   await group.close?.();
-  await expect.poll(() => pids.map(isRunning)).toEqual([false, false]);
+  await expect.poll(() => pids.map(isRunning), { timeout: 10_000 }).toEqual([false, false]);
   expect(await failing(ran(add, { a: 1, b: 1 }))).toMatchObject({ code: "mcp_closed" });
 });
 
@@ -300,7 +303,8 @@ test("closing does not wait for a program that never answers", async () => {
   const began = performance.now();
   await hanging.close();
   await starting;
-  expect(performance.now() - began).toBeLessThan(2500);
+  // A start has thirty seconds.
+  expect(performance.now() - began).toBeLessThan(10_000);
   expect(hanging.tools).toEqual([]);
 });
 
@@ -333,7 +337,7 @@ test("a server that could not be reached is asked again when its tools are wante
   vi.advanceTimersByTime(3_600_000);
   expect(group.tools).toEqual([]);
   vi.useRealTimers();
-  await expect.poll(() => group.tools.length).toBeGreaterThan(0);
+  await expect.poll(() => group.tools.length, { timeout: 10_000 }).toBeGreaterThan(0);
 });
 
 test("a server over HTTP that was started again has forgotten the session, and the call is made in a new one", async () => {
@@ -432,7 +436,7 @@ test("a start that nobody waits for any more is ended", async () => {
   await new Promise((resolve) => setTimeout(resolve, 100));
   leave.abort();
   const { group, warnings } = await hanging;
-  expect(performance.now() - began).toBeLessThan(2500);
+  expect(performance.now() - began).toBeLessThan(10_000);
   expect([group.tools, warnings]).toEqual([[], []]);
 });
 

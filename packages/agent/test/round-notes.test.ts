@@ -98,7 +98,7 @@ describe("what a model of somebody's own tells of a round", () => {
       await new Promise(() => undefined);
     });
     expect(warnings).toEqual([]);
-    expect(performance.now() - began).toBeLessThan(2000);
+    expect(performance.now() - began).toBeLessThan(5000);
   });
 });
 

@@ -45,7 +45,7 @@ function processesWith(text: string): string[] {
 const naps = (): string => `${1000 + Math.floor(Math.random() * 1e6)}.${process.pid}`;
 
 async function started(nap: string): Promise<void> {
-  for (let tries = 0; tries < 200 && processesWith(nap).length === 0; tries += 1)
+  for (let tries = 0; tries < 1000 && processesWith(nap).length === 0; tries += 1)
     await setTimeout(10);
   expect(processesWith(nap)).not.toEqual([]);
 }
@@ -131,31 +131,35 @@ describe("what is started is stopped", () => {
     ["a daemon", (nap) => `(setsid sleep ${nap} >/dev/null 2>&1 &); sleep 9`],
   ];
 
-  test.each(startings)("at a cancel %s is gone within a second", async (_, command) => {
-    const nap = naps();
-    const abort = new AbortController();
-    const running = run(command(nap), { context: toolContext({ signal: abort.signal }) });
-    running.catch(() => {});
-    await started(nap);
-    const at = performance.now();
-    abort.abort(new Error("cancelled"));
-    await expect(running).rejects.toThrow("cancelled");
-    expect(performance.now() - at).toBeLessThan(1_000);
-    expect(processesWith(nap)).toEqual([]);
-  });
+  test.each(startings)(
+    "at a cancel %s is gone within a second",
+    { retry: 2 },
+    async (_, command) => {
+      const nap = naps();
+      const abort = new AbortController();
+      const running = run(command(nap), { context: toolContext({ signal: abort.signal }) });
+      running.catch(() => {});
+      await started(nap);
+      const at = performance.now();
+      abort.abort(new Error("cancelled"));
+      await expect(running).rejects.toThrow("cancelled");
+      expect(performance.now() - at).toBeLessThan(1_000);
+      expect(processesWith(nap)).toEqual([]);
+    },
+  );
 
   test("at its time limit a command is ended, and what it had written is told", async () => {
     const nap = naps();
-    await expect(run(`echo begun; sleep ${nap}`, { seconds: 0.3 })).rejects.toThrow(
-      "stopped after 0.3 s\nbegun\n",
+    await expect(run(`echo begun; sleep ${nap}`, { seconds: 2 })).rejects.toThrow(
+      "stopped after 2 s\nbegun\n",
     );
     expect(processesWith(nap)).toEqual([]);
   });
 
   test("a process may end itself in good order when it is asked to", async () => {
     const command = "trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.05; done";
-    await expect(run(command, { seconds: 0.5 })).rejects.toThrow(
-      /^stopped after 0.5 s\nup\n(Terminated\n)?bye\n$/,
+    await expect(run(command, { seconds: 2 })).rejects.toThrow(
+      /^stopped after 2 s\nup\n(Terminated\n)?bye\n$/,
     );
   });
 
@@ -168,7 +172,7 @@ describe("what is started is stopped", () => {
     expect(await run(command(nap))).toBe(
       "exit code 0\n(what it left in the background was ended)\ndone\n",
     );
-    expect(performance.now() - at).toBeLessThan(1_500);
+    expect(performance.now() - at).toBeLessThan(5_000);
     expect(processesWith(nap)).toEqual([]);
   });
 
@@ -195,7 +199,7 @@ describe("what is started is stopped", () => {
       { encoding: "utf8", timeout: 20_000 },
     );
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
-    await expect.poll(() => processesWith(nap)).toEqual([]);
+    await expect.poll(() => processesWith(nap), { timeout: 5000 }).toEqual([]);
   });
 
   test("a call that was cancelled before it began starts nothing", async () => {

@@ -55,7 +55,7 @@ test("a tool that is told to stop before it begins is given up like any other", 
   const began = performance.now();
   const ran = await runTool(tool, {}, toolContext(), AbortSignal.abort());
   expect(ran).toEqual({ is: "stopped", ended: false });
-  expect(performance.now() - began).toBeLessThan(3000);
+  expect(performance.now() - began).toBeLessThan(5000);
 });
 
 describe("while it is written that a call begins", () => {

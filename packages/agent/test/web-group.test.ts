@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
+import { workTime } from "../../../test/work-time.ts";
 import { isPublicAddress } from "../src/groups/public-address.ts";
 import { readableHtml } from "../src/groups/readable-html.ts";
 import { webGroup, type WebOptions } from "../src/groups/web.ts";
@@ -198,7 +199,7 @@ describe("limits", () => {
     await expect(
       fetchPage(`http://${host}/`, { allowPrivate: true, timeoutMs: 300 }),
     ).rejects.toThrow("no whole answer within 0.3 s");
-    expect(performance.now() - started).toBeLessThan(1_500);
+    expect(performance.now() - started).toBeLessThan(5_000);
   });
 
   test("a cancel closes the connection", async () => {
@@ -465,8 +466,6 @@ describe("readable text of HTML", () => {
     ["closed raw elements", "<svg></svg>".repeat(50_000)],
     ["ampersands", "&#".repeat(300_000)],
   ])("half a megabyte of %s is no trap", (_, html) => {
-    const started = performance.now();
-    readableHtml(html, base);
-    expect(performance.now() - started).toBeLessThan(1_000);
+    expect(workTime(() => readableHtml(html, base))).toBeLessThan(1_000);
   });
 });

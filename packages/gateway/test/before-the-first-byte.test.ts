@@ -25,29 +25,24 @@ describe("headers and response.created", () => {
     expect(ms).toBeGreaterThanOrEqual(firstMs ?? 0);
   });
 
-  test(
-    "go out fifteen beats after its 200 if no event has come, and the reply goes on from there",
-    { retry: 2 },
-    async () => {
-      const { gateway } = await scene(
-        async (_request, response) => {
-          beginStream(response);
-          response.flushHeaders();
-          await pause(600);
-          says(response, "late");
-        },
-        { beatMs: 10 },
-      );
-      const began = performance.now();
-      const response = await gateway.post("/responses", hello);
-      const headersAfter = performance.now() - began;
-      expect(headersAfter).toBeLessThan(500);
-      const events = await eventsOf(response);
-      expect(events.filter(({ type }) => type === "response.created")).toHaveLength(1);
-      expect(events.map((each) => each["sequence_number"])).toEqual(events.map((_, at) => at));
-      expect(events.at(-1)).toMatchObject({ type: "response.completed" });
-    },
-  );
+  test("go out fifteen beats after its 200 if no event has come, and the reply goes on from there", async () => {
+    const answered = Promise.withResolvers<void>();
+    const { gateway } = await scene(
+      async (_request, response) => {
+        beginStream(response);
+        response.flushHeaders();
+        await answered.promise;
+        says(response, "late");
+      },
+      { beatMs: 10 },
+    );
+    const response = await gateway.post("/responses", hello);
+    answered.resolve();
+    const events = await eventsOf(response);
+    expect(events.filter(({ type }) => type === "response.created")).toHaveLength(1);
+    expect(events.map((each) => each["sequence_number"])).toEqual(events.map((_, at) => at));
+    expect(events.at(-1)).toMatchObject({ type: "response.completed" });
+  });
 });
 
 describe("before the first byte it tries again", () => {
@@ -221,7 +216,7 @@ test("a dead upstream is left alone after five failures, and asked again when it
   works = true;
   await pause(5100);
   expect((await gateway.post("/responses", hello)).status).toBe(200);
-}, 15_000);
+}, 30_000);
 
 test("what only one request brings down does not shut the others out: it counts once, however often it is tried", async () => {
   const { gateway } = await scene(({ body }, response) => {
@@ -232,7 +227,7 @@ test("what only one request brings down does not shut the others out: it counts 
   for (let round = 0; round < 4; round += 1)
     expect((await gateway.post("/responses", { ...hello, input: "poison" })).status).toBe(502);
   expect((await gateway.post("/responses", hello)).status).toBe(200);
-}, 15_000);
+}, 30_000);
 
 test("a request that cannot be made does not keep a circuit shut", async () => {
   let works = false;
@@ -249,7 +244,7 @@ test("a request that cannot be made does not keep a circuit shut", async () => {
   const unknown = { ...hello, previous_response_id: "resp_unknown" };
   expect((await gateway.post("/responses", unknown)).status).toBe(400);
   expect((await gateway.post("/responses", hello)).status).toBe(200);
-}, 15_000);
+}, 30_000);
 
 test("an error that stands first and names no status is tried again, and elsewhere", async () => {
   const failing = await anUpstream((_request, response) => {
@@ -299,7 +294,7 @@ test("an upstream is known to be back when its reply begins, not when it ends", 
   const first = await gateway.post("/responses", hello);
   expect([first.status, (await gateway.post("/responses", hello)).status]).toEqual([200, 200]);
   await first.text();
-}, 15_000);
+}, 30_000);
 
 test("a request that one upstream's wire cannot say goes to the next, which can", async () => {
   const chat = await anUpstream((_request, response) => says(response, "wrong"));

@@ -93,7 +93,7 @@ describe("models and errors", () => {
     );
     expect(statuses.get(200)).toBeGreaterThan(30);
     expect(statuses.get(400)).toBeGreaterThan(30);
-  }, 30_000);
+  }, 60_000);
 });
 
 const value = fc.jsonValue({ maxDepth: 3 });
@@ -197,7 +197,7 @@ describe("streams", () => {
         leaving.abort();
         await expect(asking).rejects.toThrow("aborted");
         await expect
-          .poll(() => own.requests.at(-1)?.state, { timeout: 1000, interval: 5 })
+          .poll(() => own.requests.at(-1)?.state, { timeout: 5000, interval: 5 })
           .toBe("left");
       } finally {
         await own.close();
@@ -213,7 +213,7 @@ describe("streams", () => {
     });
     const begun = performance.now();
     await own.close();
-    expect(performance.now() - begun).toBeLessThan(1000);
+    expect(performance.now() - begun).toBeLessThan(5000);
     await expect(response.text()).rejects.toThrow("terminated");
   });
 

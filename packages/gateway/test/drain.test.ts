@@ -6,7 +6,7 @@ import { anUpstream, hello, helloChat, pause, until } from "./scene.ts";
 import { beginStream, chunk, event, type Script } from "./scripted-upstream.ts";
 
 // Processes are started, and the machine may be busy.
-vi.setConfig({ testTimeout: 30_000 });
+vi.setConfig({ testTimeout: 60_000 });
 
 /** Begins a stream and ends it when it is told to. */
 function heldStream(): { script: Script; finish: () => void } {
@@ -49,7 +49,7 @@ async function openStream(url: string) {
 
 async function stopping(gateway: Running, url: string): Promise<void> {
   gateway.child.kill("SIGTERM");
-  const end = Date.now() + 2000;
+  const end = Date.now() + 10_000;
   while (Date.now() < end) {
     const refused = await fetch(`${url}/readyz`).then(
       ({ status }) => status === 503,
@@ -104,7 +104,7 @@ describe("after SIGTERM", () => {
     await stream.ended;
     expect(performance.now() - began).toBeGreaterThan(250);
     expect(await gateway.ended).toBe(0);
-    expect(performance.now() - began).toBeLessThan(2000);
+    expect(performance.now() - began).toBeLessThan(10_000);
     expect(stream.received()).not.toContain("response.completed");
     await upstream.requests[0]?.closed;
   });
@@ -116,7 +116,8 @@ describe("after SIGTERM", () => {
     const began = performance.now();
     gateway.child.kill("SIGTERM");
     expect(await gateway.ended).toBe(0);
-    expect(performance.now() - began).toBeLessThan(1000);
+    // Streams would have twenty seconds.
+    expect(performance.now() - began).toBeLessThan(10_000);
     await idle.ended;
   });
 

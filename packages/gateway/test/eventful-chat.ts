@@ -115,7 +115,7 @@ export class ChatUser {
 
   /** The title comes after the first answer. */
   async named(): Promise<void> {
-    for (const end = Date.now() + 5000; Date.now() < end; await pause(10))
+    for (const end = Date.now() + 10_000; Date.now() < end; await pause(10))
       if ((await this.chat()).title_by === "model") return;
     throw new Error("nobody named the chat");
   }

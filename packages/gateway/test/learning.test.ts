@@ -11,6 +11,7 @@ import {
 } from "@deltawire/wire";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { workTime } from "../../../test/work-time.ts";
 import { lessonOf, type Lesson, type Refusal, type Tried } from "../src/learning/lessons.ts";
 import { refusedHistories } from "./learning-histories.ts";
 import { refusedParameters } from "./learning-parameters.ts";
@@ -261,16 +262,18 @@ describe("whatever comes", () => {
 
   test("an error body of a megabyte is read in a moment", () => {
     const line = `Invalid JSON payload received. Unknown name "additionalProperties" at 'tools[0].function_declarations[7].parameters': Cannot find field.\n`;
-    const started = performance.now();
-    for (const message of [
+    const messages = [
       line.repeat(8_000),
       "a".repeat(1e6),
       "'".repeat(1e6),
       "[".repeat(1e6),
       "unknown ".repeat(1e5),
-    ])
-      lessonOf({ status: 400, body: { error: { message } } }, triedChat({ seed: 1 }));
-    expect(performance.now() - started).toBeLessThan(2_000);
+    ];
+    const took = workTime(() => {
+      for (const message of messages)
+        lessonOf({ status: 400, body: { error: { message } } }, triedChat({ seed: 1 }));
+    });
+    expect(took).toBeLessThan(2_000);
   });
 });
 

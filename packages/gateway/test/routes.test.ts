@@ -297,7 +297,8 @@ describe("the models", () => {
     const list = (await (await fetch(`${gateway.url}/v1/models`)).json()) as {
       data: { id: string }[];
     };
-    expect(performance.now() - began).toBeLessThan(2500);
+    // The list of an upstream has ten seconds.
+    expect(performance.now() - began).toBeLessThan(5000);
     expect(list.data.map(({ id }) => id)).toContain("up/m");
   });
 });

@@ -71,15 +71,30 @@ export const helloChat = {
 export const pause = (ms: number): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Waits until something is so; fails after two seconds, or after `longestMs`. */
+/** Waits until something is so; fails after ten seconds, or after `longestMs`. */
 export async function until(
   what: string,
   isSo: () => boolean | Promise<boolean>,
-  longestMs = 2000,
+  longestMs = 10_000,
 ): Promise<void> {
   const end = Date.now() + longestMs;
   while (!(await isSo())) {
     if (Date.now() > end) throw new Error(`never came: ${what}`);
     await pause(2);
   }
+}
+
+/**
+ * What a count comes to: it is the same at ten looks in a row. One long wait would not do, for a process that is held up
+ * for all of it counts nothing either.
+ */
+export async function standing(count: () => number): Promise<number> {
+  let last = count();
+  for (let same = 0; same < 10; same += 1) {
+    await pause(50);
+    if (count() === last) continue;
+    last = count();
+    same = -1;
+  }
+  return last;
 }

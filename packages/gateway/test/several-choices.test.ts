@@ -1,7 +1,7 @@
 import type { JsonObject } from "@deltawire/wire";
 import { describe, expect, test } from "vitest";
 import { eventsOf } from "./running-gateway.ts";
-import { helloChat, pause, scene } from "./scene.ts";
+import { helloChat, pause, scene, until } from "./scene.ts";
 import { beginStream, chunk, event, refuse } from "./scripted-upstream.ts";
 import { answers, sendJson, streamed } from "./wire-replies.ts";
 
@@ -151,6 +151,7 @@ describe("three choices of a Responses upstream, which gives one,", () => {
 
   test("end in an error, and no [DONE], when one breaks after the first byte; the others are let go", async () => {
     let asked = 0;
+    const begun = Promise.withResolvers<void>();
     const { gateway, upstream } = await scene(
       async (_request, response) => {
         asked += 1;
@@ -158,13 +159,15 @@ describe("three choices of a Responses upstream, which gives one,", () => {
         beginStream(response);
         const pieces = streamed("responses", { text: ["a", "b"], usage });
         response.write(pieces.slice(0, 5).join(""));
-        await pause(30);
+        await begun.promise;
         if (mine === 2) response.destroy();
       },
       { upstream: { speaks: "responses" } },
     );
     const response = await gateway.post("/chat/completions", three);
     expect(response.status).toBe(200);
+    await until("all are asked", () => upstream.requests.length === 3);
+    begun.resolve();
     const events = await eventsOf(response);
     expect(events.filter((each) => "error" in each)).toHaveLength(1);
     expect(events.at(-1)).toHaveProperty("error");
@@ -175,11 +178,12 @@ describe("three choices of a Responses upstream, which gives one,", () => {
 
   test("end in an error when one was refused after another had begun", async () => {
     let asked = 0;
+    const begun = Promise.withResolvers<void>();
     const { gateway } = await scene(
       async (_request, response) => {
         asked += 1;
         if (asked === 2) {
-          await pause(60);
+          await begun.promise;
           return refuse(response, 503, { message: "full" });
         }
         beginStream(response);
@@ -191,7 +195,9 @@ describe("three choices of a Responses upstream, which gives one,", () => {
       },
       { upstream: { speaks: "responses" } },
     );
-    const events = await eventsOf(await gateway.post("/chat/completions", three));
+    const response = await gateway.post("/chat/completions", three);
+    begun.resolve();
+    const events = await eventsOf(response);
     expect(events.filter((each) => "error" in each)).toHaveLength(1);
     expect(events.some((each) => "done" in each)).toBe(false);
     expect(JSON.parse(gateway.lines.at(-1) ?? "")).toHaveProperty("failure");
@@ -212,7 +218,7 @@ describe("three choices of a Responses upstream, which gives one,", () => {
     const leave = new AbortController();
     const response = await gateway.post("/chat/completions", three, { signal: leave.signal });
     await response.body?.getReader().read();
-    await pause(20);
+    await until("all are asked", () => upstream.requests.length === 3);
     leave.abort();
     await Promise.all(upstream.requests.map(({ closed }) => closed));
     expect(upstream.requests).toHaveLength(3);

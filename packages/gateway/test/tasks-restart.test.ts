@@ -75,10 +75,11 @@ describe("tools of a server that cannot be reached", () => {
     const hanging = `[mcp.eyes]\ncommand = "${process.execPath}"\nargs = ${hangs}\n`;
     const second = await start(hanging);
     expect((await fetch(`${second.url}/healthz`)).status).toBe(200);
-    expect(performance.now() - began).toBeLessThan(3000);
+    // The start of a tool server has thirty seconds.
+    expect(performance.now() - began).toBeLessThan(10_000);
     expect((await viewOf(second, taskId)).status).toBe("input_required");
     await second.close();
-    expect(performance.now() - began).toBeLessThan(6000);
+    expect(performance.now() - began).toBeLessThan(15_000);
 
     const third = await start(ask);
     await until("a try to go on", () =>
@@ -126,7 +127,7 @@ describe("tools of a server that cannot be reached", () => {
     vi.advanceTimersByTime(60_000);
     await toolsFor(true).catch(() => undefined);
     vi.useRealTimers();
-    await vi.waitFor(async () => expect(await toolsFor(true)).toBe(1), { timeout: 3000 });
+    await vi.waitFor(async () => expect(await toolsFor(true)).toBe(1), { timeout: 10_000 });
   });
 });
 

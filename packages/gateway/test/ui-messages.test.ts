@@ -184,8 +184,7 @@ describe("a task that is under way", () => {
     ] as const)
       await begun(await post(gateway, said(text, chat), { signal }));
     const statuses = async () => (await tasksOf(gateway)).map(({ status }) => status);
-    for (let tries = 0; tries < 100 && !(await statuses()).includes("canceled"); tries += 1)
-      await pause(10);
+    await until("one to be cancelled", async () => (await statuses()).includes("canceled"));
     expect(await statuses()).toEqual(["working", "working", "canceled"]);
     leaving.abort();
   });
@@ -199,13 +198,13 @@ describe("a task that is under way", () => {
     const failure = readToTheEnd().catch((error: unknown) => error);
     const began = performance.now();
     await gateway.drain();
-    expect(performance.now() - began).toBeLessThan(1500);
+    expect(performance.now() - began).toBeLessThan(5000);
     expect(await failure).toBeInstanceOf(TypeError);
   });
 
   test("is kept alive by comments while nothing is said", async () => {
     const silent = async (_request: unknown, response: ServerResponse): Promise<void> => {
-      await pause(200);
+      await pause(600);
       says(response, "Late.");
     };
     const { gateway } = await scene(silent, { toml, beatMs: 3 });

@@ -11,7 +11,7 @@ import { describe, expect, test } from "vitest";
 import { field, file, multipart, upload } from "./multipart-body.ts";
 import { ask } from "./raw-http.ts";
 import { upstreamToml } from "./running-gateway.ts";
-import { aGateway, pause, scene, until } from "./scene.ts";
+import { aGateway, scene, standing, until } from "./scene.ts";
 import { refuse } from "./scripted-upstream.ts";
 import { sendJson } from "./wire-replies.ts";
 
@@ -123,11 +123,7 @@ describe("an upload", () => {
     );
     const replied = ask(`${gateway.url}/v1/audio/transcriptions`, { headers: multipart, body });
     await until("the buffers are full", () => given > 2);
-    await pause(300);
-    const whileWaiting = given;
-    await pause(100);
-    expect(given).toBe(whileWaiting);
-    expect(given).toBeLessThan(16);
+    expect(await standing(() => given)).toBeLessThan(16);
     go();
     expect((await replied).status).toBe(200);
     expect(given).toBe(50);

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { awaitedWorkTime } from "../../../test/work-time.ts";
 import { queryParts } from "../src/chats/search-query.ts";
 import { indexedText, termsOf } from "../src/chats/search-terms.ts";
 import { marksIn, plainSnippetOf, snippetOf } from "../src/chats/snippet.ts";
@@ -184,9 +185,8 @@ describe("a long query", () => {
     const store = await opened({ path: ":memory:" });
     const stage = new ChatStage(store);
     for (let nth = 0; nth < 3; nth += 1) await stage.create("t", "a ".repeat(200_000));
-    const started = performance.now();
-    await store.searchChats(`${"a-".repeat(450)}a`, { limit: 20 });
-    expect(performance.now() - started).toBeLessThan(3000);
+    const search = () => store.searchChats(`${"a-".repeat(450)}a`, { limit: 20 });
+    expect(await awaitedWorkTime(search)).toBeLessThan(3000);
   });
 });
 

@@ -10,6 +10,7 @@ import {
 } from "@deltawire/wire";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { workTime } from "../../../test/work-time.ts";
 import { runs } from "./runs.ts";
 import { chatSequenceFaults } from "../check/chat-sequence.ts";
 import { playToChat, playToResponses } from "../check/play.ts";
@@ -514,9 +515,10 @@ test("a value of 450 KB that comes four characters at a time takes no second loo
   const block = `<function=write_file><parameter=text>\n${text}</parameter></function>`;
   const leaks = new LeakedCalls(all, { names, schemas });
   const out: LeakPiece[] = [];
-  const began = performance.now();
-  for (let at = 0; at < block.length; at += 4) leaks.push(block.slice(at, at + 4), out);
-  leaks.end(out);
+  const took = workTime(() => {
+    for (let at = 0; at < block.length; at += 4) leaks.push(block.slice(at, at + 4), out);
+    leaks.end(out);
+  });
   expect(out).toMatchObject([{ type: "call", call: { name: "write_file" } }]);
-  expect(performance.now() - began).toBeLessThan(2000);
+  expect(took).toBeLessThan(2000);
 });

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { workTime } from "../../../../test/work-time.ts";
 import { privacyRule } from "../../src/privacy/privacy-rule.ts";
 import { Vault } from "../../src/privacy/vault.ts";
 import { everyKind, formsOf, newVault, privateText, tag, values } from "./private-texts.ts";
@@ -270,7 +271,7 @@ test("a pattern that turns out slow ends with an error, not with a process that 
       message: expect.stringMatching(/^[^!]*simplify the pattern of privacy\.fields\[2\], BADGE$/),
     }),
   );
-}, 10_000);
+});
 
 test("fresh placeholders are kept one after the other, and again where keeping failed", async () => {
   const vault = newVault();
@@ -294,9 +295,8 @@ test("1 MB with 20 fields takes well under a second", () => {
   const vault = newVault([...everyKind, ...names]);
   const line = "Words, 100% of them, in C:\\new\\ and 42 numbers; see a.b for more.\n";
   const text = `${line.repeat(100)}${values.join("\n")}\n`.repeat(Math.ceil(1e6 / 7000));
-  const started = performance.now();
-  const masked = vault.mask(text);
-  expect(performance.now() - started).toBeLessThan(900);
+  let masked = "";
+  expect(workTime(() => (masked = vault.mask(text)))).toBeLessThan(900);
   expect(masked).not.toContain(values[0]);
   expect(vault.unmask(masked)).toBe(text);
 });

@@ -368,8 +368,8 @@ describe("stop", () => {
     const sent = await sending;
     expect(await ended(world, sent)).toMatchObject({ status: "aborted" });
     await new Promise((resolve) => setTimeout(resolve, 50));
-    expect(await world.store.unfinished()).toEqual([]);
-    expect(world.models.open).toBe(0);
+    await expect.poll(() => world.store.unfinished(), { timeout: 5000 }).toEqual([]);
+    await expect.poll(() => world.models.open, { timeout: 5000 }).toBe(0);
   });
 
   test("while it comes to its end anyway leaves one end", async () => {

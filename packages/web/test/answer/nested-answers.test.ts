@@ -50,7 +50,7 @@ beforeAll(async () => {
     ask("ask editor to ask reader for the documents"),
     ask("ask editor to ask stranger about it"),
   ]);
-}, 30_000);
+});
 
 afterAll(() => gateway.close());
 

@@ -11,6 +11,7 @@ import {
 } from "@deltawire/tasks";
 import { liveAnswer } from "../../src/answer/answer-view.ts";
 import { setFold } from "../../src/answer/folds.ts";
+import { ProgressLine } from "../../src/answer/progress-line.tsx";
 import { Timeline } from "../../src/answer/timeline.tsx";
 import { PageContext, usePage } from "../../src/hooks/use-page.ts";
 import { cell } from "../../src/state/cell.ts";
@@ -192,4 +193,12 @@ test("of a call and of the model of its sub-agent each is shown what it tells, a
   setFold("call_p", true);
   expect(shown({ [ofModel]: "asked again" })).toEqual(["asked again"]);
   expect(shown(both)).toEqual(["half way", "asked again"]);
+});
+
+test("how far something is is told as a number, to those who see and those who hear, where it is known", () => {
+  const told = draw(<ProgressLine progress={{ message: "digging", fraction: 0.25 }} label="Dig" />);
+  expect(wordsIn(told)).toBe("25% digging");
+  expect(told).toMatch(/<progress [^>]*aria-valuetext="25%"/);
+  const unknown = draw(<ProgressLine progress={{ message: "digging" }} label="Dig" />);
+  expect([wordsIn(unknown), unknown.includes("progress ")]).toEqual(["digging", false]);
 });

@@ -180,7 +180,7 @@ test("a page that nobody looks at still counts what waits, without a stream", as
   });
   await until(page.connection, ({ is }) => is === "live");
   world.turn({ visible: false });
-  await expect.poll(() => streams).toBe(0);
+  await expect.poll(() => streams, { timeout: 5000 }).toBe(0);
   const client = createChatClient({ fetch, base: gateway.url });
   const { chat } = await client.create({ settings: { agent: "demo-agent" } });
   await client.send(chat.chat_id, { text: "Send a message to Bob" });

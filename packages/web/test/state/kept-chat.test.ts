@@ -54,7 +54,7 @@ test("a whole chat that was read before a change of our own does not take it bac
   const before = reads();
   const release = hold();
   const read = chat.readAnew();
-  await expect.poll(reads).toBe(before + 1);
+  await expect.poll(reads, { timeout: 5000 }).toBe(before + 1);
   expect(await chat.change({ type: "rename", title: "Mine" })).toBe(true);
   expect(chat.state.get()).toMatchObject({ chat: { title: "Mine" } });
   release();
@@ -74,7 +74,7 @@ test("a change of our own that was made on somebody else's is shown with it, not
   const pin = { type: "pin", node_id: root, value: true } as const;
   await client.edits(chat.chatId, { revision: now.revision, edits: [pin] });
   // The feed has told of it, and the reply that shows it is on its way.
-  await expect.poll(reads).toBe(before + 1);
+  await expect.poll(reads, { timeout: 5000 }).toBe(before + 1);
   const sent = say(page, chat, "And then?");
   setTimeout(release, 100);
   expect(await sent).toBe(true);

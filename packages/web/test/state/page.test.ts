@@ -31,13 +31,16 @@ test("an answer streams, and what is shown live is what a reload and another tab
   const client = createChatClient({ fetch, base: gateway.url });
   // The title comes a little later.
   await expect
-    .poll(async () => {
-      const { chat: stored, stamp, usage } = await client.open(chat.chatId);
-      const kept = { is: "ready", chat: stored, stamp, usage, deletedAt: undefined };
-      return [chat.state.get(), seen.state.get()].every(
-        (state) => JSON.stringify(state) === JSON.stringify(kept),
-      );
-    })
+    .poll(
+      async () => {
+        const { chat: stored, stamp, usage } = await client.open(chat.chatId);
+        const kept = { is: "ready", chat: stored, stamp, usage, deletedAt: undefined };
+        return [chat.state.get(), seen.state.get()].every(
+          (state) => JSON.stringify(state) === JSON.stringify(kept),
+        );
+      },
+      { timeout: 5000 },
+    )
     .toBe(true);
   const reloaded = openTab(gateway.url).openChat(chat.chatId);
   expect(await until(reloaded.state, isReady)).toEqual(chat.state.get());
@@ -61,7 +64,7 @@ test("the list has what is new, changed, deleted and restored in any tab, in the
     const { data } = await client.list({ limit: 100 });
     return [page, other].every((tab) => JSON.stringify(chats(tab)) === JSON.stringify(data));
   };
-  await expect.poll(asStored).toBe(true);
+  await expect.poll(asStored, { timeout: 5000 }).toBe(true);
   expect(chats()[0]).toMatchObject({ chat_id: second.chatId, pinned: true });
   expect(chats().find(({ chat_id }) => chat_id === first.chatId)).toMatchObject({
     title: "The first",
@@ -84,7 +87,7 @@ test("the list has what is new, changed, deleted and restored in any tab, in the
   await until(first.state, (state) => isReady(state) && state.deletedAt === undefined);
   await client.remove(second.chatId, { forever: true });
   await until(second.state, ({ is }) => is === "missing");
-  await expect.poll(asStored).toBe(true);
+  await expect.poll(asStored, { timeout: 5000 }).toBe(true);
 });
 
 test("changes that are made at once are put in order, and one that is still meant outlives a conflict", async () => {

@@ -78,7 +78,7 @@ test("a task that is named before it begins is asked for again until it has", as
   for (let times = 1; times <= 3; times += 1) {
     expect(opened).toHaveLength(times);
     word({ type: "task.stream.refused", task_id: "task_1", code: "not_found", message: "none" });
-    await expect.poll(() => opened.length).toBe(times + 1);
+    await expect.poll(() => opened.length, { timeout: 5000 }).toBe(times + 1);
   }
   const at = { task_id: "task_1", as_of: 0, references: [], approvals: [], state_hash: "" };
   word({ type: "task.snapshot", ...at, tasks: {} });

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { workTime } from "../../../../test/work-time.ts";
 import { layoutTree, type Placeable, type Spacing } from "../../src/tree/layout.ts";
 
 const spacing: Spacing = { width: 200, beside: 20, below: 10, belowBranch: 40 };
@@ -96,9 +97,10 @@ describe("the picture of a tree", () => {
 
   test("100,000 nodes, half of them branches, take a moment: the time is linear", () => {
     const parents = combOf(100_000);
-    const begin = performance.now();
-    expect(layoutOf(parents).places.size).toBe(100_000);
-    expect(performance.now() - begin).toBeLessThan(5_000);
+    let placed = 0;
+    const took = workTime(() => (placed = layoutOf(parents).places.size));
+    expect(placed).toBe(100_000);
+    expect(took).toBeLessThan(5_000);
   });
 });
 
