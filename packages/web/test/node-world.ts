@@ -38,6 +38,7 @@ export function nodeWorld(
     newId: () => `id-${(ids += 1)}-${Math.random()}`,
     storage,
     tabStorage: memoryStorage(),
+    onStored: () => () => {},
     router: { route, go: route.set, replace: route.set },
     languages: ["en"],
     isVisible: () => now.visible,

@@ -86,8 +86,23 @@ describe("a call", () => {
     const progress = answer.getByRole("progressbar", { name: "Progress of dig_tunnel" });
     await progress.waitFor();
     expect(await progress.evaluate((bar: HTMLProgressElement) => bar.value)).toBe(0.5);
+    expect(await progress.getAttribute("aria-valuetext")).toBe("50%");
+    await answer.getByText("50%", { exact: true }).waitFor();
     await answer.getByText("half of the way").waitFor();
     await takePicture(tab, "answers-running");
+    // However many digits it has, what stands behind it stays where it is.
+    const wordsBehind = (percent: string) =>
+      answer.locator(".answer-progress").evaluate((shown, text) => {
+        const [number, words] = shown.querySelectorAll("span");
+        if (number !== undefined) number.textContent = text;
+        return words?.getBoundingClientRect().left;
+      }, percent);
+    expect(await wordsBehind("100%")).toBe(await wordsBehind("1%"));
+    await wordsBehind("50%");
+    await tab.emulateMedia({ colorScheme: "dark" });
+    await tab.setViewportSize({ width: 390, height: 844 });
+    await takePicture(tab, "answers-running-phone-dark");
+    await tab.setViewportSize({ width: 1280, height: 800 });
     letGo();
     await endedAnswers(tab, 1);
     await callLine(answer, /^dig_tunnel the sea Done [\d.]+ s$/).waitFor();

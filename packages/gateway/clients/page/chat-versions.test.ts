@@ -11,6 +11,7 @@ import {
   pick,
   toldWith,
   undo,
+  sendEdited,
 } from "./in-chat.ts";
 import { focusedIn, say, staged, takePicture } from "./stage.ts";
 
@@ -39,10 +40,7 @@ function step(node: Locator, name: string): Promise<void> {
 async function edit(message: Locator, words: string, how: string): Promise<void> {
   await message.hover();
   await message.getByRole("button", { name: "Edit", exact: true }).click();
-  const field = message.getByRole("textbox", { name: "Edit your message" });
-  await field.fill(words);
-  await message.getByRole("button", { name: how, exact: true }).click();
-  await field.waitFor({ state: "detached" });
+  await sendEdited(message, words, how);
 }
 
 /** All that was said on the path, in order. */
@@ -350,6 +348,51 @@ describe("what stands in a chat", () => {
     await expect.poll(() => place(answers(tab).first(), "Version")).toBe("Version 2 of 2");
   });
 });
+
+test.each(["light", "dark"] as const)(
+  "a menu that is longer than its place shows in the %s which way there is more",
+  async (colorScheme) => {
+    const upright = { width: 390, height: 844 };
+    const person = await stage.person({
+      viewport: { width: 640, height: 360 },
+      hasTouch: true,
+      isMobile: true,
+      colorScheme,
+    });
+    const tab = await person.tab(await stage.chat());
+    await tab.getByRole("button", { name: "More for this chat" }).tap();
+    const menu = tab.getByRole("menu");
+    await menu.waitFor();
+    await takePicture(tab, `chat-menu-more-${colorScheme}`);
+    expect(await shaded(menu)).toEqual({ top: false, bottom: true });
+    await menu.evaluate((list) => (list.scrollTop = 80));
+    await takePicture(tab, `chat-menu-middle-${colorScheme}`);
+    expect(await shaded(menu)).toEqual({ top: true, bottom: true });
+    await menu.evaluate((list) => (list.scrollTop = list.scrollHeight));
+    expect(await shaded(menu)).toEqual({ top: true, bottom: false });
+    await tab.setViewportSize(upright);
+    await takePicture(tab, `chat-menu-all-${colorScheme}`);
+    expect(await shaded(menu)).toEqual({ top: false, bottom: false });
+  },
+);
+
+/** Whether the edges of a menu are darker than its middle, where no entry covers it. */
+async function shaded(menu: Locator): Promise<{ top: boolean; bottom: boolean }> {
+  const picture = [...(await menu.screenshot({ animations: "disabled" }))];
+  return menu.evaluate(async (_, bytes) => {
+    const bitmap = await createImageBitmap(new Blob([new Uint8Array(bytes)]));
+    const { width, height } = bitmap;
+    const canvas = new OffscreenCanvas(width, height).getContext("2d");
+    canvas?.drawImage(bitmap, 0, 0);
+    const lightAt = (y: number) => {
+      const [red = 0, green = 0, blue = 0] = canvas?.getImageData(3, y, 1, 1).data ?? [];
+      return red + green + blue;
+    };
+    const middle = lightAt(Math.round(height / 2));
+    const isDarker = (y: number) => middle - lightAt(y) > 10;
+    return { top: isDarker(14), bottom: isDarker(height - 15) };
+  }, picture);
+}
 
 function isInView(element: Element): boolean {
   const { top, bottom } = element.getBoundingClientRect();

@@ -138,6 +138,29 @@ describe("an answer that comes", () => {
     expect(await shrinking()).toBeLessThan(60);
   });
 
+  test("has its links by label when they are defined, in place of what was in brackets", async () => {
+    const tab = await (await stage.person()).tab(await stage.chat());
+    const words = "Words that nobody links to. ".repeat(80);
+    await say(
+      tab,
+      `say exactly\n\`\`\`\nRead [the guide][1] and [Notes].\n\n${words}\n\n[1]: https://example.com/guide "A guide"\n[notes]: <https://example.com/notes>\n[bad]: javascript:alert(1)\n\`\`\``,
+    );
+    const answer = lastAnswer(tab);
+    await answer.getByText("Read [the guide][1] and [Notes].").waitFor();
+    const beside = await handleOf(answer.getByText("Words that nobody links to."));
+    await endedAnswer(tab);
+    const links = answer.locator(".markdown a");
+    expect(await links.allInnerTexts()).toEqual(["the guide", "Notes"]);
+    expect(await links.nth(0).getAttribute("href")).toBe("https://example.com/guide");
+    expect(await links.nth(1).getAttribute("href")).toBe("https://example.com/notes");
+    expect(await beside.evaluate((each) => each.isConnected)).toBe(true);
+    const shown = await answer.innerText();
+    expect(shown).toContain("Read the guide and Notes.");
+    expect(shown).not.toMatch(/A guide|\[1\]|\[notes\]/);
+    expect(shown).toContain("[bad]: javascript:alert(1)");
+    await takePicture(tab, "chat-links-by-label");
+  });
+
   test("is followed at its end, until the reader scrolls up, and again by the button", async () => {
     const tab = await (await stage.person()).tab(await stage.chat());
     await say(tab, "long 2000");

@@ -291,6 +291,27 @@ describe("what is not sent yet", () => {
     expect(await messages(later).first().innerText()).toContain("of the other");
   });
 
+  test("leaves every tab that shows it when one of them sends it, and not what was typed since", async () => {
+    const person = await stage.person();
+    const hash = await stage.chat({ model: "usual" });
+    const typing = await person.tab(hash);
+    await messageBox(typing).fill("of all tabs");
+    await expect.poll(() => typing.evaluate(() => localStorage.length)).toBeGreaterThan(0);
+    const [sending, changing] = [await person.tab(hash), await person.tab(hash)];
+    for (const tab of [sending, changing])
+      await expect.poll(() => messageBox(tab).inputValue()).toBe("of all tabs");
+    await messageBox(changing).press("End");
+    await messageBox(changing).pressSequentially("!");
+    await messageBox(sending).press("Enter");
+    for (const tab of [typing, sending])
+      await expect.poll(() => messageBox(tab).inputValue()).toBe("");
+    await endedAnswers(typing, 1);
+    expect(await messageBox(changing).inputValue()).toBe("of all tabs!");
+    await typing.reload();
+    await endedAnswers(typing, 1);
+    expect(await messageBox(typing).inputValue()).not.toBe("of all tabs");
+  });
+
   test("stays with a tab that is hidden and with the copy that is made of it then", async () => {
     const person = await stage.person();
     const hash = await stage.chat({ model: "usual" });

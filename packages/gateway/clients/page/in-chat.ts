@@ -43,6 +43,14 @@ export function moreOf(node: Locator): Locator {
   return node.getByRole("button", { name: /^More for this/ });
 }
 
+/** In a message that is being edited; it has these words when this ends, and no field any more. */
+export async function sendEdited(message: Locator, words: string, how: string): Promise<void> {
+  const field = message.getByRole("textbox", { name: "Edit your message" });
+  await field.fill(words);
+  await message.getByRole("button", { name: how, exact: true }).click();
+  await field.waitFor({ state: "detached" });
+}
+
 /** Somebody else answers in this chat from now on. */
 export async function chooseWho(tab: Page, who: string): Promise<void> {
   const form = tab.getByRole("form", { name: "Message" });
@@ -109,4 +117,35 @@ export function topInView(element: Element): boolean {
   const { top } = element.getBoundingClientRect();
   const list = element.closest("[role=log]")?.getBoundingClientRect();
   return list !== undefined && top >= list.top && top < list.bottom;
+}
+
+export function conversation(tab: Page): Locator {
+  return tab.getByRole("log", { name: "Conversation" });
+}
+
+/** What stands out as found in a chat. */
+export function markedWords(tab: Page): Promise<string[]> {
+  return tab.evaluate(() =>
+    [...(CSS.highlights.get("chat-found") ?? [])].map((place) => {
+      const range = document.createRange();
+      range.setStart(place.startContainer, place.startOffset);
+      range.setEnd(place.endContainer, place.endOffset);
+      return range.toString();
+    }),
+  );
+}
+
+/** The words around the place that finding has gone to, if it is in sight. */
+export function currentLine(tab: Page): Promise<string> {
+  return conversation(tab).evaluate((list) => {
+    const [place] = CSS.highlights.get("chat-found-now") ?? [];
+    if (place === undefined) return "there is no place";
+    const range = document.createRange();
+    range.setStart(place.startContainer, place.startOffset);
+    range.setEnd(place.endContainer, place.endOffset);
+    const [box, view] = [range.getBoundingClientRect(), list.getBoundingClientRect()];
+    if (box.top < view.top || box.bottom > view.bottom) return `it is at ${box.top} px`;
+    const line = place.startContainer.parentElement?.closest("p, .plain-text, .markdown-heading");
+    return line?.textContent?.split("\n").at(-1) ?? "it is in no line";
+  });
 }

@@ -1,6 +1,15 @@
 import type { Locator, Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
-import { answers, chooseWho, downloadedBy, endedAnswers, messages, pick, undo } from "./in-chat.ts";
+import {
+  answers,
+  chooseWho,
+  downloadedBy,
+  endedAnswers,
+  messages,
+  pick,
+  sendEdited,
+  undo,
+} from "./in-chat.ts";
 import { say, staged, takePicture } from "./stage.ts";
 
 /* All chats: how they stand, how they are found, and what can be done with them from outside. */
@@ -254,8 +263,7 @@ describe("a search", () => {
     await endedAnswers(tab, 2);
     await messages(tab).nth(1).hover();
     await messages(tab).nth(1).getByRole("button", { name: "Edit", exact: true }).click();
-    await tab.getByRole("textbox", { name: "Edit your message" }).fill("And of storks");
-    await tab.getByRole("button", { name: "Send as branch" }).click();
+    await sendEdited(messages(tab).nth(1), "And of storks", "Send as branch");
     await messages(tab).filter({ hasText: "storks" }).waitFor();
     await search(tab).fill("herons");
     await list(tab)

@@ -1,6 +1,6 @@
-import type { Locator, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
-import { answers } from "./in-chat.ts";
+import { answers, conversation, currentLine, markedWords } from "./in-chat.ts";
 import { say, staged, takePicture } from "./stage.ts";
 
 /* A chat of 1,000 messages: it opens at its end, and all of it is there. */
@@ -32,22 +32,6 @@ async function opened(): Promise<Page> {
   const tab = await (await stage.person()).tab(await stage.importChat(longChat()));
   await answers(tab).last().getByText(`Answer ${turns}`).waitFor();
   return tab;
-}
-
-function conversation(tab: Page): Locator {
-  return tab.getByRole("log", { name: "Conversation" });
-}
-
-/** What stands out as found. */
-function markedWords(tab: Page): Promise<string[]> {
-  return tab.evaluate(() =>
-    [...(CSS.highlights.get("chat-found") ?? [])].map((place) => {
-      const range = document.createRange();
-      range.setStart(place.startContainer, place.startOffset);
-      range.setEnd(place.endContainer, place.endOffset);
-      return range.toString();
-    }),
-  );
 }
 
 interface Seen {
@@ -190,96 +174,3 @@ describe("a chat of 1,000 messages", () => {
     await takePicture(tab, "long-goes-on");
   });
 });
-
-describe("finding in a chat", () => {
-  test("goes from place to place, into what is folded, and back to who had the focus", async () => {
-    const lines = Array.from({ length: 60 }, (_, at) => `line ${at}`);
-    const messages = [
-      { role: "user", content: [...lines, "the first needle"].join("\n") },
-      {
-        role: "assistant",
-        content: `A **needle** here.${"\n\nOther words.".repeat(80)}\n\nA needle there.`,
-      },
-    ];
-    const tab = await (await stage.person()).tab(await stage.importChat({ messages }));
-    await answers(tab).last().getByText("A needle there.").waitFor();
-    const answer = answers(tab).last();
-    await answer.focus();
-    await tab.keyboard.press("Control+f");
-    const field = tab.getByRole("searchbox", { name: "Find in this chat" });
-    await field.fill("NEEDLE");
-    const goesTo = async (words: string) => {
-      await expect.poll(() => currentLine(tab)).toBe(words);
-    };
-    await goesTo("A needle here.");
-    await field.press("Enter");
-    await goesTo("A needle there.");
-    await field.press("Enter");
-    await goesTo("the first needle");
-    await field.press("Shift+Enter");
-    await goesTo("A needle there.");
-    await field.press("Shift+Enter");
-    await goesTo("A needle here.");
-    await takePicture(tab, "find-places");
-
-    // Asked for once more from elsewhere: there it is, to be written over.
-    await tab.getByRole("textbox", { name: "Message", exact: true }).focus();
-    await tab.keyboard.press("Control+f");
-    await tab.keyboard.type("other");
-    expect(await field.inputValue()).toBe("other");
-    await answer.focus();
-    await field.focus();
-    await field.press("Escape");
-    await field.waitFor({ state: "detached" });
-    expect(await answer.evaluate((node) => node === document.activeElement)).toBe(true);
-  });
-
-  test("goes to its place in a long answer that nobody has seen yet", async () => {
-    const parts = Array.from({ length: 120 }, (_, at) => {
-      const code = "```ts\nconst one = 1;\n```";
-      return `## Part ${at}\n\n${"Words and words. ".repeat(at % 30)}\n\n${code}\n\nThe end of ${at}.`;
-    });
-    const messages = [
-      { role: "user", content: "Please." },
-      { role: "assistant", content: parts.join("\n\n") },
-    ];
-    const hash = await stage.importChat({ messages });
-    for (const words of ["Part 48", "The end of 90.", "Part 7", "The end of 3."]) {
-      const tab = await (await stage.person()).tab(hash);
-      await answers(tab).last().getByText("The end of 119.").waitFor();
-      await tab.keyboard.press("Control+f");
-      await tab.getByRole("searchbox", { name: "Find in this chat" }).fill(words);
-      await expect.poll(() => currentLine(tab)).toContain(words);
-      await tab.waitForTimeout(500);
-      expect(await currentLine(tab)).toContain(words);
-    }
-  });
-
-  test("finds in an answer that is being written", async () => {
-    const tab = await (await stage.person()).tab(await stage.chat({ model: "lab/slow" }));
-    await say(tab, "long 3000");
-    await answers(tab).last().getByText("until this is a long answer").waitFor();
-    await tab.keyboard.press("Control+f");
-    await tab.getByRole("searchbox", { name: "Find in this chat" }).fill("word by word");
-    const count = tab.getByRole("search").getByRole("status");
-    await expect.poll(() => count.textContent()).toBe("in 1 message");
-    expect(await answers(tab).last().getAttribute("aria-busy")).toBe("true");
-    const marks = (await markedWords(tab)).length;
-    await expect.poll(async () => (await markedWords(tab)).length).toBeGreaterThan(marks);
-  });
-});
-
-/** The words around the place that was gone to, if it is in sight. */
-function currentLine(tab: Page): Promise<string> {
-  return conversation(tab).evaluate((list) => {
-    const [place] = CSS.highlights.get("chat-found-now") ?? [];
-    if (place === undefined) return "there is no place";
-    const range = document.createRange();
-    range.setStart(place.startContainer, place.startOffset);
-    range.setEnd(place.endContainer, place.endOffset);
-    const [box, view] = [range.getBoundingClientRect(), list.getBoundingClientRect()];
-    if (box.top < view.top || box.bottom > view.bottom) return `it is at ${box.top} px`;
-    const line = place.startContainer.parentElement?.closest("p, .plain-text, .markdown-heading");
-    return line?.textContent?.split("\n").at(-1) ?? "it is in no line";
-  });
-}

@@ -1,7 +1,7 @@
 import type { Locator, Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { toneFor } from "../../src/demo/media.ts";
-import { answers, messageBox, messages } from "./in-chat.ts";
+import { answers, conversation, messageBox, messages } from "./in-chat.ts";
 import { staged } from "./stage.ts";
 
 /* Of a long chat only what is near is drawn, and what somebody uses. */
@@ -25,10 +25,6 @@ async function opened(): Promise<Page> {
   const tab = await (await stage.person()).tab(await stage.importChat(longChat()));
   await answer(tab, turns).waitFor();
   return tab;
-}
-
-function conversation(tab: Page): Locator {
-  return tab.getByRole("log", { name: "Conversation" });
 }
 
 function answer(tab: Page, number: number): Locator {

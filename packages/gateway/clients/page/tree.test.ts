@@ -1,7 +1,7 @@
 import type { Locator, Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
-import { answers, endedAnswers, messages, pick } from "./in-chat.ts";
-import { say, staged, takePicture, type PersonOptions } from "./stage.ts";
+import { answers, endedAnswers, messages, moreOf, pick, sendEdited } from "./in-chat.ts";
+import { focusedIn, say, staged, takePicture, type PersonOptions } from "./stage.ts";
 
 /* The whole conversation as a picture: to see it, to jump, and to compare. */
 
@@ -28,17 +28,13 @@ async function drawn(options?: PersonOptions): Promise<{ tab: Page; hash: string
 
 async function edit(tab: Page, words: string): Promise<void> {
   const message = messages(tab).last();
-  await pick(message.getByRole("button", { name: /^More for this/ }), "Edit");
-  await message.getByRole("textbox", { name: "Edit your message" }).fill(words);
-  await message.getByRole("button", { name: "Send as branch" }).click();
+  await pick(moreOf(message), "Edit");
+  await sendEdited(message, words, "Send as branch");
   await messages(tab).filter({ hasText: words }).waitFor();
 }
 
 async function retryWith(tab: Page, model: string): Promise<void> {
-  const more = answers(tab)
-    .last()
-    .getByRole("button", { name: /^More for this/ });
-  await pick(more, "Retry with another model…");
+  await pick(moreOf(answers(tab).last()), "Retry with another model…");
   const dialog = tab.getByRole("dialog", { name: "Retry with another model" });
   await dialog.getByRole("button", { name: /^Who answers this once/ }).click();
   await dialog.getByRole("combobox").fill(model);
@@ -53,6 +49,23 @@ function tree(tab: Page): Locator {
 
 function card(tab: Page, name: RegExp): Locator {
   return tree(tab).getByRole("treeitem", { name });
+}
+
+async function boxOf(
+  element: Locator,
+): Promise<{ x: number; y: number; width: number; height: number }> {
+  return (await element.boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 };
+}
+
+/** Of a chat of two questions. */
+async function compareAnswers(tab: Page): Promise<void> {
+  // Those around the focus are drawn before the others.
+  await expect.poll(() => tree(tab).getByRole("treeitem").count()).toBe(4);
+  for (const at of [1, 3]) {
+    await tree(tab).getByRole("treeitem").nth(at).click();
+    await tab.getByRole("button", { name: "Choose to compare" }).click();
+  }
+  await tab.getByRole("button", { name: "Compare", exact: true }).click();
 }
 
 /** What the treeitem with the focus is called. */
@@ -99,6 +112,30 @@ describe("the picture of a chat", () => {
     expect(await messages(tab).filter({ hasText: "To the hills" }).count()).toBe(0);
   });
 
+  test("takes a card of which little is to be seen, pressed once or twice", async () => {
+    const { tab } = await drawn();
+    const first = card(tab, /^You: Plan a trip/);
+    const { y: top } = await boxOf(tree(tab));
+    /** Pushed up until a few pixels of it are left. */
+    const place = async () => {
+      await tab.getByRole("button", { name: "Show all of it" }).click();
+      await expect.poll(async () => (await boxOf(first)).y).toBeGreaterThan(top);
+      const { x, y, width, height } = await boxOf(first);
+      await tab.mouse.move(x + width / 2, y);
+      await tab.mouse.wheel(0, y + height - top - 14);
+      await expect.poll(async () => (await boxOf(first)).y).toBeLessThan(top);
+      return { x: x + width / 2, y: top + 6 };
+    };
+    const once = await place();
+    await tab.mouse.click(once.x, once.y);
+    const panel = tab.getByRole("complementary", { name: "The chosen message" });
+    await panel.getByText("Plan a trip").waitFor();
+    await panel.getByRole("button", { name: "Close" }).click();
+    const twice = await place();
+    await tab.mouse.dblclick(twice.x, twice.y);
+    await messages(tab).filter({ hasText: "Plan a trip" }).waitFor();
+  });
+
   test("compares two versions side by side, and one of them is shown from now on", async () => {
     const { tab, hash } = await drawn();
     await card(tab, /^lab\/think-tags/).click();
@@ -134,11 +171,7 @@ describe("the picture of a chat", () => {
       { role: "assistant", content: answer("| 1 | 3 |", "let sum = two;\nprint(sum);", "x^3") },
     ]);
     const tab = await (await stage.person()).tab(`${hash}/tree`);
-    for (const at of [1, 3]) {
-      await tree(tab).getByRole("treeitem").nth(at).click();
-      await tab.getByRole("button", { name: "Choose to compare" }).click();
-    }
-    await tab.getByRole("button", { name: "Compare", exact: true }).click();
+    await compareAnswers(tab);
     await tab.getByRole("switch", { name: "Show differences" }).check();
     for (const [name, cell, word] of [
       ["Side A", "2", "one"],
@@ -163,11 +196,7 @@ describe("the picture of a chat", () => {
     }
     await writing.close();
     const tab = await person.tab(`${hash}/tree`);
-    for (const at of [1, 3]) {
-      await tree(tab).getByRole("treeitem").nth(at).click();
-      await tab.getByRole("button", { name: "Choose to compare" }).click();
-    }
-    await tab.getByRole("button", { name: "Compare", exact: true }).click();
+    await compareAnswers(tab);
     await tab.getByRole("switch", { name: "Show differences" }).check();
     for (const [name, city] of [
       ["Side A", "Paris"],
@@ -196,6 +225,38 @@ describe("the picture of a chat", () => {
     await takePicture(tab, "tree-compare-dark");
     await tab.getByRole("button", { name: "Back to the tree" }).click();
     await card(tab, /chosen for comparison as A/).waitFor();
+  });
+
+  test("is there again after a comparison that Escape leaves, with the focus where it was", async () => {
+    const { tab } = await drawn();
+    const comparison = tab.getByRole("region", { name: "Comparison" });
+    await card(tab, /^lab\/think-tags/).click();
+    const panel = tab.getByRole("complementary", { name: "The chosen message" });
+    await panel.getByRole("button", { name: "Compare versions" }).press("Enter");
+    await comparison.waitFor();
+    await expect.poll(() => focusedIn(tab)).toBe("Back to the tree");
+    await comparison.getByRole("switch", { name: "Show differences" }).focus();
+    await tab.keyboard.press("Escape");
+    await comparison.waitFor({ state: "detached" });
+    await tree(tab).waitFor();
+    await panel.waitFor();
+    expect(await focusedIn(tab)).toBe("Compare versions");
+    await takePicture(tab, "tree-after-compare");
+
+    // What is open in the comparison goes first, and nothing else with it.
+    await tab.getByRole("button", { name: "Compare", exact: true }).press("Enter");
+    await tab.locator(".approvals-button").click();
+    const tray = tab.getByRole("region", { name: "Waiting for you" });
+    await tray.waitFor();
+    await tab.keyboard.press("Escape");
+    await tray.waitFor({ state: "detached" });
+    expect(await comparison.count()).toBe(1);
+    await tab.keyboard.press("Escape");
+    await comparison.waitFor({ state: "detached" });
+    expect(await focusedIn(tab)).toBe("Compare");
+    await tab.keyboard.press("Escape");
+    await panel.waitFor();
+    await card(tab, /chosen for comparison/).waitFor();
   });
 
   test("is walked through by keys alone", async () => {

@@ -1,6 +1,6 @@
 import type { Block, HeadingLevel } from "./blocks.ts";
 import { asWritten } from "./cites.ts";
-import { parseInline } from "./inline.ts";
+import { definitionIn, definitionWith, type Definition } from "./definitions.ts";
 import {
   closesFence,
   fenceOf,
@@ -13,9 +13,21 @@ import {
   withoutIndent,
   type ItemStart,
 } from "./line-forms.ts";
+import type { MadeAnew } from "./made-anew.ts";
 import { mathOf } from "./math-lines.ts";
-import { isInside, itemFrom, none, withoutHead, type Container, type Leaf } from "./open-blocks.ts";
-import { cellsOf, sidesOf } from "./table-lines.ts";
+import {
+  asParagraph,
+  isInside,
+  itemFrom,
+  none,
+  paragraphOf,
+  placeIn,
+  withoutHead,
+  type Container,
+  type Leaf,
+} from "./open-blocks.ts";
+import type { References, Use } from "./references.ts";
+import { cellsOf, isDashLine, sidesOf } from "./table-lines.ts";
 
 /** Quotes and lists within one another, to any depth that a person would read. */
 const deepest = 12;
@@ -23,23 +35,32 @@ const deepest = 12;
 const longestParagraph = 8192;
 
 /**
- * Blocks from lines, each of which is read once. What is in `blocks` is finished: no line to come changes it. Unlike
+ * Blocks from lines, each of which is read once. What is in `blocks` is finished: no line to come changes it, unless by
+ * defining a label that it uses. Unlike
  * CommonMark a line without its mark never continues a quote or an item ("- a" and then "**b**" below it, as models write).
  */
 export class BlockParser {
   readonly blocks: Block[];
   #containers: Container[] = [];
   #leaf: Leaf = none;
+  /** The line that is read has come to its end. */
+  #whole = true;
+  readonly #references: References;
+  /** How many blocks stand before these. */
+  #before = 0;
+  /** It is thrown away before any other line comes. */
+  #isLook = false;
   /** How many characters have been read, by this one and those that branched off. */
   readonly work: { characters: number };
 
-  constructor(blocks: Block[] = [], work = { characters: 0 }) {
+  constructor(references: References, blocks: Block[] = [], work = { characters: 0 }) {
+    this.#references = references;
     this.blocks = blocks;
     this.work = work;
   }
 
-  get leaf(): Leaf["type"] {
-    return this.#leaf.type;
+  get leaf(): Leaf["type"] | Definition["state"] {
+    return this.#leaf.type === "definition" ? this.#leaf.definition.state : this.#leaf.type;
   }
 
   /** Nothing is open: what follows can be read without what came before. */
@@ -48,8 +69,10 @@ export class BlockParser {
   }
 
   /** Goes on from here on its own, with no blocks yet. What is finished within what is open is shared. */
-  branch(): BlockParser {
-    const branch = new BlockParser([], this.work);
+  branch(growing: boolean): BlockParser {
+    const branch = new BlockParser(this.#references, [], this.work);
+    branch.#before = this.blocks.length;
+    branch.#isLook = growing;
     branch.#containers = this.#containers.map((one) =>
       one.type === "quote"
         ? { ...one, blocks: [...one.blocks] }
@@ -60,9 +83,10 @@ export class BlockParser {
     return branch;
   }
 
-  /** `goesOn`: a further piece of the line before. */
-  line(line: string, goesOn = false): void {
+  /** `goesOn`: a further piece of the line before. `whole`: no further piece of it comes. */
+  line(line: string, goesOn: boolean, whole: boolean): void {
     this.work.characters += line.length + 1;
+    this.#whole = whole;
     if (goesOn) this.#goOn(line);
     else {
       const { depth, rest } = this.#inContainers(line);
@@ -76,6 +100,19 @@ export class BlockParser {
   end(growing: boolean): void {
     this.#closeTo(0, growing);
     this.#endLeaf(growing);
+  }
+
+  /** Something that was read without a label's meaning, now with it. */
+  readAgain(use: Use, anew: MadeAnew): void {
+    this.work.characters += use.source.length;
+    const inline = this.#references.readAgain(use);
+    const { place } = use;
+    const [nth = 0] = place;
+    const leaf = this.#leaf;
+    if (nth - this.#before < this.blocks.length)
+      anew.inBlocks(this.blocks, place.with(0, nth - this.#before), 0, inline);
+    else if (!anew.inContainers(this.#containers, place, inline) && leaf.type === "table")
+      this.#leaf = anew.table(leaf, place, place.length - 2, inline);
   }
 
   #goOn(piece: string): void {
@@ -152,16 +189,19 @@ export class BlockParser {
   /** An item within a paragraph has to look like one: a line may begin with a dash, or with the number of a year. */
   #itemIn(line: string): ItemStart | undefined {
     const item = itemOf(line);
-    if (item === undefined || this.#leaf.type !== "paragraph") return item;
+    const inParagraph = this.#leaf.type === "paragraph" || this.#leaf.type === "definition";
+    if (item === undefined || !inParagraph) return item;
     return item.text !== "" && item.start < 100 ? item : undefined;
   }
 
   #readLeaf(line: string): void {
-    const leaf = this.#leaf;
     const fence = fenceOf(line);
     const heading = headingOf(line);
     const math = mathOf(line);
     const level = underlineOf(line);
+    if (this.#leaf.type === "definition" && (level !== undefined || isDashLine(line)))
+      this.#leaf = asParagraph(this.#leaf);
+    const leaf = this.#leaf;
     if (fence !== undefined) {
       this.#endLeaf();
       this.#leaf = { type: "code", fence, text: "", empty: true };
@@ -180,13 +220,42 @@ export class BlockParser {
       if (closed) this.#add({ type: "math", text: asWritten(text), closed });
       else this.#leaf = { type: "math", closing, source: line.trim(), text };
     } else if (leaf.type === "table" && line.includes("|")) {
-      leaf.rows.push(this.#cells(cellsOf(line, leaf.sides.length)));
-    } else if (leaf.type === "paragraph") {
-      if (!this.#makeTable(leaf, line)) this.#addToParagraph(leaf, line, "\n");
-    } else {
-      this.#endLeaf();
-      this.#leaf = { type: "paragraph", text: line.trimStart(), last: 0 };
+      leaf.rows.push(this.#cells(cellsOf(line, leaf.sides.length), leaf.rows.length + 1));
+    } else if (leaf.type === "paragraph") this.#growParagraph(leaf, line);
+    else if (leaf.type === "definition") this.#growDefinition(leaf, line);
+    else this.#begin(line);
+  }
+
+  #begin(line: string): void {
+    this.#endLeaf();
+    const text = line.trimStart();
+    const definition = this.#whole ? definitionIn(text) : undefined;
+    if (definition === undefined) this.#leaf = { type: "paragraph", text, last: 0 };
+    else this.#define(definition, text);
+  }
+
+  /** `text` is what has been read since the last of it that cannot be anything else. */
+  #define(definition: Definition, text: string): void {
+    const isOne = definition.state === "untitled" || definition.state === "whole";
+    if (isOne) this.#references.define(definition.label, definition.url);
+    this.#leaf = { type: "definition", definition, text: isOne ? "" : text };
+  }
+
+  #growDefinition({ definition, text }: Leaf & { type: "definition" }, line: string): void {
+    const read = text === "" ? line.trimStart() : `${text}\n${line}`;
+    const fits = this.#whole && read.length <= longestParagraph;
+    const grown = fits ? definitionWith(definition, line) : undefined;
+    if (grown !== undefined) this.#define(grown, read);
+    else if (text === "") this.#begin(line);
+    else {
+      const paragraph = paragraphOf(text);
+      this.#leaf = paragraph;
+      this.#growParagraph(paragraph, line);
     }
+  }
+
+  #growParagraph(leaf: Leaf & { type: "paragraph" }, line: string): void {
+    if (!this.#makeTable(leaf, line)) this.#addToParagraph(leaf, line, "\n");
   }
 
   #addCode(leaf: Leaf & { type: "code" }, line: string): void {
@@ -218,12 +287,12 @@ export class BlockParser {
     if (sides === undefined) return false;
     leaf.text = leaf.text.slice(0, Math.max(0, leaf.last - 1));
     this.#endLeaf();
-    this.#leaf = { type: "table", head: this.#cells(cellsOf(head)), rows: [], sides };
+    this.#leaf = { type: "table", head: this.#cells(cellsOf(head), 0), rows: [], sides };
     return true;
   }
 
-  #cells(cells: readonly string[]) {
-    return cells.map((cell) => this.#inline(cell));
+  #cells(cells: readonly string[], row: number) {
+    return cells.map((cell, at) => this.#inline(cell, false, row, at));
   }
 
   #addToParagraph(leaf: Leaf & { type: "paragraph" }, line: string, between: string): void {
@@ -278,6 +347,14 @@ export class BlockParser {
           this.#add({ type: "paragraph", inline: this.#inline(text.trimEnd(), growing) });
         return;
       }
+      case "definition": {
+        const hidden = growing && leaf.definition.state !== "label";
+        if (leaf.text !== "" && !hidden) {
+          this.#leaf = paragraphOf(leaf.text);
+          this.#endLeaf(growing);
+        }
+        return;
+      }
       case "code": {
         const language = asWritten(leaf.fence.language);
         this.#add({ type: "code", language, text: leaf.text, closed });
@@ -292,9 +369,16 @@ export class BlockParser {
     }
   }
 
-  #inline(text: string, growing = false) {
+  #inline(text: string, growing = false, row?: number, cell?: number) {
     this.work.characters += text.length;
-    return parseInline(text, growing);
+    const references = this.#references;
+    const inline = references.read(text, growing);
+    if (references.hasMissed && !this.#isLook) {
+      const inTable = row === undefined || cell === undefined ? [] : [row, cell];
+      const nth = this.#before + this.blocks.length;
+      references.remember(text, [nth, ...placeIn(this.#containers), ...inTable]);
+    }
+    return inline;
   }
 
   #add(block: Block): void {

@@ -15,6 +15,8 @@ interface Run {
 interface Bracket {
   at: number;
   image: boolean;
+  /** Where its label begins in the text; undefined once that has a bracket in it. */
+  label: number | undefined;
 }
 
 /** Inline nodes as they come, with what is still open among them. */
@@ -55,9 +57,15 @@ export class InlineNodes {
     this.#runs.push({ at: this.#nodes.length - 1, char, count, plain });
   }
 
-  openBracket(bracket: string): void {
+  openBracket(bracket: string, label: number): void {
+    const outer = this.#brackets.at(-1);
+    if (outer !== undefined) outer.label = undefined;
     this.text(bracket);
-    this.#brackets.push({ at: this.#nodes.length - 1, image: bracket.startsWith("!") });
+    this.#brackets.push({ at: this.#nodes.length - 1, image: bracket.startsWith("!"), label });
+  }
+
+  get labelFrom(): number | undefined {
+    return this.#brackets.at(-1)?.label;
   }
 
   get bracketIsOpen(): boolean {

@@ -1,6 +1,8 @@
 import type { Inline } from "./blocks.ts";
 import { asWritten, citeForm, readCite } from "./cites.ts";
+import { entityForm, textOfEntity } from "./entities.ts";
 import { InlineNodes } from "./inline-nodes.ts";
+import { bracketsAt, labelOf } from "./labels.ts";
 import { isLinkable, linkTarget } from "./link-target.ts";
 import { settledTail } from "./settled-tail.ts";
 
@@ -21,7 +23,7 @@ const forms = new RegExp(
     "(?<run>\\*+|_+|~+)",
     String.raw`(?<dollars>\${1,2})`,
     String.raw`(?<br><[bB][rR] ?\/?>)`,
-    "&(?<entity>amp|lt|gt|quot|apos|nbsp|#39|#124);",
+    entityForm,
   ].join("|"),
   "gu",
 );
@@ -29,19 +31,11 @@ const forms = new RegExp(
 /** Without any of these a text has no form in it: most cells and many paragraphs. */
 const special = /[`\\[\]<*_~$&\u{FDD0}-\u{FDD2}]|https?:|  \n/u;
 
-const entities: Readonly<Record<string, string>> = {
-  amp: "&",
-  lt: "<",
-  gt: ">",
-  quot: '"',
-  apos: "'",
-  nbsp: "\u{A0}",
-  "#39": "'",
-  "#124": "|",
-};
+/** What a label stands for, if that is known. */
+type UrlOf = (label: string) => string | undefined;
 
 /** What a paragraph holds. While it is `growing`, what has only begun at its end is shown as if it had ended. */
-export function parseInline(source: string, growing = false): Inline[] {
+export function parseInline(source: string, growing: boolean, urlOf: UrlOf): Inline[] {
   const text = growing ? settledTail(source) : source;
   if (!special.test(text)) return text === "" ? [] : [{ type: "text", text }];
   const code = closingTicks(text);
@@ -75,8 +69,8 @@ export function parseInline(source: string, growing = false): Inline[] {
     else if (escape === "(" && math(formulaTo(text, at, brackets), whole)) continue;
     else if (escape === "[" && math(signsTo(text, at, squares), whole)) continue;
     else if (escape !== undefined) nodes.text(escape);
-    else if (opening !== undefined) nodes.openBracket(whole);
-    else if (closing !== undefined) at = closeBracket(nodes, text, at);
+    else if (opening !== undefined) nodes.openBracket(whole, at);
+    else if (closing !== undefined) at = closeBracket(nodes, text, at, urlOf);
     else if (angle !== undefined && isLinkable(angle)) nodes.add(linkTo(asWritten(angle)));
     else if (bare !== undefined) {
       const url = withoutEnd(bare);
@@ -86,7 +80,7 @@ export function parseInline(source: string, growing = false): Inline[] {
     } else if (run !== undefined) nodes.run(run, text.charAt(index - 1), text.charAt(at));
     else if (whole === "$" && math(priceless(text, at, dollars), whole)) continue;
     else if (whole === "$$" && math(formulaTo(text, at, pairs), whole)) continue;
-    else if (entity !== undefined) nodes.text(entities[entity] ?? whole);
+    else if (entity !== undefined) nodes.text(textOfEntity(entity));
     else nodes.text(whole);
   }
   nodes.text(text.slice(at));
@@ -94,7 +88,8 @@ export function parseInline(source: string, growing = false): Inline[] {
 }
 
 /** For every run of backticks the place of the next one as long. */
-function closingTicks(text: string): Map<number, number> {
+function closingTicks(text: string): ReadonlyMap<number, number> {
+  if (!text.includes("`")) return noTicks;
   const closings = new Map<number, number>();
   const next = new Map<number, number>();
   for (const { 0: run, index } of [...text.matchAll(/`+/g)].toReversed()) {
@@ -104,6 +99,8 @@ function closingTicks(text: string): Map<number, number> {
   }
   return closings;
 }
+
+const noTicks: ReadonlyMap<number, number> = new Map();
 
 /** A blank at either end is there for a backtick beside it. */
 function withoutPadding(code: string): string {
@@ -157,8 +154,10 @@ function priceless(text: string, from: number, closing: NextPlace): string | und
 }
 
 /** Behind the link, if it is one. */
-function closeBracket(nodes: InlineNodes, text: string, at: number): number {
-  const target = nodes.bracketIsOpen ? linkTarget(text, at) : undefined;
+function closeBracket(nodes: InlineNodes, text: string, at: number, urlOf: UrlOf): number {
+  const target = nodes.bracketIsOpen
+    ? (linkTarget(text, at) ?? referredTo(text, at, nodes.labelFrom, urlOf))
+    : undefined;
   if (target === undefined || !isLinkable(target.url)) {
     nodes.dropBracket();
     nodes.text("]");
@@ -166,6 +165,23 @@ function closeBracket(nodes: InlineNodes, text: string, at: number): number {
   }
   nodes.closeBracket(asWritten(target.url));
   return target.end;
+}
+
+/** `[label]` behind the text, else what is in the text's own brackets, behind which `[]` may stand. */
+function referredTo(
+  text: string,
+  at: number,
+  from: number | undefined,
+  urlOf: UrlOf,
+): { url: string; end: number } | undefined {
+  const behind = bracketsAt(text, at);
+  const other = behind === undefined ? undefined : labelOf(behind.written);
+  const own = other !== undefined || from === undefined ? undefined : text.slice(from, at - 1);
+  const label = other ?? (own === undefined ? undefined : labelOf(own));
+  const url = label === undefined ? undefined : urlOf(label);
+  if (url === undefined) return undefined;
+  const counts = other !== undefined || behind?.written === "";
+  return { url, end: counts ? (behind?.end ?? at) : at };
 }
 
 function linkTo(url: string): Inline {

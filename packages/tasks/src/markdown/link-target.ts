@@ -8,12 +8,14 @@ const deepest = 3;
 /** `(address "title")` at a place, and where it ends. Brackets may stand in an address, in pairs. */
 export function linkTarget(text: string, from: number): { url: string; end: number } | undefined {
   if (text.charAt(from) !== "(") return undefined;
-  const start = behindBlanks(text, from + 1);
-  const found =
-    text.charAt(start) === "<" ? inAngles(text, start + 1) : upToBlankOrBracket(text, start);
+  const found = addressAt(text, behindBlanks(text, from + 1));
   if (found === undefined) return undefined;
   const end = behindTitle(text, found.end);
   return text.charAt(end) === ")" ? { url: found.url, end: end + 1 } : undefined;
+}
+
+export function addressAt(text: string, from: number): { url: string; end: number } | undefined {
+  return text.charAt(from) === "<" ? inAngles(text, from + 1) : upToBlankOrBracket(text, from);
 }
 
 function inAngles(text: string, from: number): { url: string; end: number } | undefined {

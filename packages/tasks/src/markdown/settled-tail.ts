@@ -36,5 +36,21 @@ export function isUndecided(line: string, leaf: string): boolean {
   if (leaf === "math") return /^[ \t]*(?:\$|\\)$/.test(line);
   // A table goes on with a row, mostly.
   if (leaf === "table" && !line.includes("|") && line.length < 40) return true;
-  return leaf === "code" ? /^[ \t]*(?:`{1,2}|~{1,2})$/.test(line) : beginnings.test(line);
+  if (leaf === "code") return /^[ \t]*(?:`{1,2}|~{1,2})$/.test(line);
+  if (leaf === "address" || leaf === "title") return true;
+  if (leaf === "untitled" && /^[ \t>]*["'(]/.test(line)) return true;
+  return beginnings.test(line) || (leaf !== "paragraph" && mayDefine(line));
 }
+
+const begunDefinition =
+  /^(?:[ \t]*>)*[ \t]*\[(?!\^)[^[\]]{1,60}(?:\]|\]:[ \t]*<?(\S*)(?:[ \t]+(?:["'(].*)?)?)?$/;
+
+/** A definition is not shown once it is whole. */
+function mayDefine(line: string): boolean {
+  const found = begunDefinition.exec(line);
+  if (found === null) return false;
+  const address = found[1]?.toLowerCase() ?? "";
+  return linked.some((start) => start.startsWith(address) || address.startsWith(start));
+}
+
+const linked = ["http://", "https://", "mailto:", "/api/blobs/"];

@@ -2,10 +2,14 @@ import type { Side } from "./blocks.ts";
 
 /** The sides of the columns, if the line of dashes below a head has as many as it. */
 export function sidesOf(head: string, dashes: string): Side[] | undefined {
-  if (!dashes.includes("|") || !dashLine.test(dashes)) return undefined;
+  if (!isDashLine(dashes)) return undefined;
   const columns = cellsOf(dashes);
   if (!columns.every((cell) => dashCell.test(cell))) return undefined;
   return cellsOf(head).length === columns.length ? columns.map(sideOf) : undefined;
+}
+
+export function isDashLine(line: string): boolean {
+  return line.includes("|") && dashLine.test(line);
 }
 
 const dashLine = /^[ \t]*[|:-][|: \t-]*$/;

@@ -47,6 +47,16 @@ const growing: [what: string, text: string, expected: string][] = [
   ["no closing fence as code", "```\na\n``", "a"],
   ["nothing for the head of a table", "a\n\n| b | c |", "a"],
   ["nothing for the dashes of a table", "a\n\n| b | c |\n|--", "a"],
+  ["a use before its definition", "a [b] c [d][e] f", "a [b] c [d][e] f"],
+  ["a use behind its definition", "[b]: https://c.d\n\na [b] c", "a link(b) c"],
+  ["nothing for the beginning of a definition", "a\n\n[b c", "a"],
+  ["nothing for a definition that is being written", "a [b]\n\n[b]: https://c", "a [b]"],
+  ["nothing for one whose address is to come", "a [b]\n\n[b]:\nhttps://c", "a [b]"],
+  ["nothing for a title", 'a [b]\n\n[b]: https://c.d "e', "a [b]"],
+  ["nothing for a title on its own line", 'a [b]\n\n[b]: https://c.d\n"e', "a link(b)"],
+  ["a use when the line of its definition has ended", "a [b]\n\n[b]: https://c.d\n", "a link(b)"],
+  ["what somebody says", "a\n\n[Ann]: Hello", "a [Ann]: Hello"],
+  ["a footnote", "a\n\n[^1]: b", "a [^1]: b"],
   ["a table from its dashes on", "| b | c |\n|---|---|\n", "table"],
 ];
 test.each(growing)("while a text grows it shows %s", (_, text, expected) => {
@@ -54,7 +64,7 @@ test.each(growing)("while a text grows it shows %s", (_, text, expected) => {
 });
 
 test("what was held back is shown when the text has ended", () => {
-  for (const text of ["a **b", "a `b", "a\n\n##x", "a\n\n| b |", "a [b", "a\n\n12."]) {
+  for (const text of ["a **b", "a `b", "a\n\n##x", "a\n\n| b |", "a [b", "a\n\n12.", "a\n\n[b]:"]) {
     const markdown = new GrowingMarkdown();
     markdown.push(text);
     markdown.end();

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { GrowingMarkdown, parseMarkdown, type Block } from "@deltawire/tasks/markdown";
 import { runs } from "../runs.ts";
 import { anyMarkdown } from "./any-markdown.ts";
+import { blocksShown } from "./shown.ts";
 
 const steps = fc.array(fc.integer({ min: 1, max: 400 }), { minLength: 1, maxLength: 20 });
 
@@ -30,19 +31,24 @@ test("a text that came in pieces has the blocks of the whole, wherever it was cu
   );
 });
 
-test("what is frozen stays the same object and says the same", () => {
+test("what is frozen stays the same object and says the same, unless a label of it is defined", () => {
   fc.assert(
     fc.property(anyMarkdown, steps, (text, sizes) => {
       const markdown = new GrowingMarkdown();
-      const seen: { block: Block; json: string }[] = [];
+      const seen = new Map<Block, string>();
+      let before: readonly Block[] = [];
       for (const beginning of beginnings(text, sizes)) {
         markdown.push(beginning);
-        for (const block of markdown.frozen.slice(seen.length))
-          seen.push({ block, json: JSON.stringify(block) });
-        for (const [at, { block }] of seen.entries()) expect(markdown.frozen[at]).toBe(block);
+        const { kept, remade } = markdown.takeChanges();
+        expect(kept).toBe(before.length);
+        const others = before.flatMap((block, at) => (markdown.frozen[at] === block ? [] : [at]));
+        expect(others).toEqual([...remade].toSorted((one, other) => one - other));
+        for (const at of others) expect(markdown.frozen[at]).not.toEqual(before[at]);
+        before = [...markdown.frozen];
+        for (const block of before) if (!seen.has(block)) seen.set(block, JSON.stringify(block));
       }
       markdown.end();
-      for (const { block, json } of seen) expect(JSON.stringify(block)).toBe(json);
+      for (const [block, json] of seen) expect(JSON.stringify(block)).toBe(json);
     }),
     runs(200),
   );
@@ -85,6 +91,70 @@ test("a change near the end leaves the blocks before it as they are", () => {
   expect(before.length).toBe(5);
   expect(markdown.frozen.slice(0, 4).every((block, at) => block === before[at])).toBe(true);
   expect(markdown.open).toMatchObject([{ inline: [{ text: "f " }, { type: "cite" }, {}, {}] }]);
+});
+
+test("a definition makes only those parts anew that use its label, however deep they are", () => {
+  const text = `[a]
+
+- [b]
+- > 1. c
+  > 2. [a] and [b]
+- c
+
+|[c]|d|
+|-|-|
+|[a]|e|
+|f|[c]|
+
+[c]
+
+- f
+- [a]
+- [c]
+`;
+  const markdown = new GrowingMarkdown();
+  markdown.push(text);
+  const before = all(markdown);
+  markdown.push(`${text}\n  [A]: https://d.e\n`);
+  const after = all(markdown);
+  expect(changedIn(before, after)).toEqual([
+    "0.inline.0",
+    "1.items.1.blocks.0.blocks.0.items.1.blocks.0.inline.0",
+    "2.rows.0.0.0",
+    "4.items.1.blocks.0.inline.0",
+    // It was open, and ended meanwhile.
+    "4.items.2.blocks.0.inline.0",
+  ]);
+  const [a, open] = ["a<https://d.e>(a)", "ul(-p(f) -p(a<https://d.e>(a)) --p([c]))"];
+  expect(blocksShown(after)).toBe(
+    `p(${a}) ul(-p([b]) -quote(ol1(-p(c) -p(${a} and [b]))) -p(c)) table[--]([c]|d / ${a}|e / f|[c]) p([c]) ${open}`,
+  );
+});
+
+/** The paths of the innermost things that are other objects now. */
+function changedIn(before: unknown, after: unknown, path: readonly string[] = []): string[] {
+  if (before === after || typeof before !== "object" || typeof after !== "object") return [];
+  const now = new Map(Object.entries(after ?? {}));
+  const inner = Object.entries(before ?? {}).flatMap(([key, value]) =>
+    changedIn(value, now.get(key), [...path, key]),
+  );
+  return inner.length === 0 ? [path.join(".")] : inner;
+}
+
+test("a definition at the end of a text that has ended is taken back when the text goes on", () => {
+  const markdown = new GrowingMarkdown();
+  const start = "[a]\n\nb\n\n> [a]\n\n[a]: https://c.d";
+  const seen = [start, `${start}/e`, `${start}/e f`, `${start}/e\n`].map((text) => {
+    markdown.push(text);
+    markdown.end();
+    return blocksShown(all(markdown));
+  });
+  expect(seen).toEqual([
+    "p(a<https://c.d>(a)) p(b) quote(p(a<https://c.d>(a)))",
+    "p(a<https://c.d/e>(a)) p(b) quote(p(a<https://c.d/e>(a)))",
+    "p([a]) p(b) quote(p([a])) p([a]: a<https://c.d/e>(https://c.d/e) f)",
+    "p(a<https://c.d/e>(a)) p(b) quote(p(a<https://c.d/e>(a)))",
+  ]);
 });
 
 const long: [string, string, string][] = [

@@ -1,70 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { parseMarkdown, type Block, type Inline, type ListItem } from "@deltawire/tasks/markdown";
+import { parseMarkdown } from "@deltawire/tasks/markdown";
 import { runs } from "../runs.ts";
 import { anyMarkdown } from "./any-markdown.ts";
-
-/** Short to read: tags for what holds something, words for what is text. */
-function shown(markdown: string): string {
-  return blocksShown(parseMarkdown(markdown));
-}
-
-function blocksShown(blocks: readonly Block[]): string {
-  return blocks.map(blockShown).join(" ");
-}
-
-function blockShown(block: Block): string {
-  switch (block.type) {
-    case "paragraph":
-      return `p(${inlineShown(block.inline)})`;
-    case "heading":
-      return `h${block.level}(${inlineShown(block.inline)})`;
-    case "code":
-      return `code${block.closed ? "" : "…"}:${block.language}(${block.text})`;
-    case "math":
-      return `math${block.closed ? "" : "…"}(${block.text})`;
-    case "quote":
-      return `quote(${blocksShown(block.blocks)})`;
-    case "list":
-      return `${block.ordered ? `ol${block.start}` : "ul"}(${block.items.map(itemShown).join(" ")})`;
-    case "table": {
-      const row = (cells: Inline[][]) => cells.map(inlineShown).join("|");
-      return `table[${block.sides.map((side) => side?.charAt(0) ?? "-").join("")}](${[block.head, ...block.rows].map(row).join(" / ")})`;
-    }
-    case "rule":
-      return "rule";
-    default:
-      return block;
-  }
-}
-
-function itemShown({ blocks, tight, checked }: ListItem): string {
-  const box = checked === undefined ? "" : checked ? "[x]" : "[ ]";
-  return `${tight ? "-" : "--"}${box}${blocksShown(blocks)}`;
-}
-
-function inlineShown(nodes: readonly Inline[]): string {
-  return nodes
-    .map((node) => {
-      switch (node.type) {
-        case "text":
-          return node.text;
-        case "code":
-          return `\`${node.text}\``;
-        case "math":
-          return `$${node.text}$`;
-        case "link":
-          return `${node.image ? "image" : "a"}<${node.url}>(${inlineShown(node.inline)})`;
-        case "break":
-          return "⏎";
-        case "cite":
-          return `cite${node.resolved ? "" : "?"}${node.reference}`;
-        default:
-          return `${node.type}(${inlineShown(node.inline)})`;
-      }
-    })
-    .join("");
-}
+import { shown } from "./shown.ts";
 
 const cases: Record<string, [what: string, markdown: string, expected: string][]> = {
   headings: [

@@ -6,7 +6,7 @@ import { useWords } from "../words/use-words.ts";
 import { CallCard, type DrawTimeline } from "./call-card.tsx";
 import { guessedHeightOfCalls } from "./guessed-height.ts";
 import { isOpenState, type CallView } from "./timeline-view.ts";
-import { useIsWanted } from "./wanted-calls.ts";
+import { useAreCallsWanted } from "./wanted-steps.ts";
 import { answerWords } from "./words.ts";
 
 interface CallGroupProps {
@@ -57,7 +57,7 @@ interface CallsProps extends CallGroupProps {
 
 const Calls = memo(
   function Calls({ calls, depth, draw, isDrawnAtOnce }: CallsProps) {
-    const isWanted = useIsWanted(() => calls);
+    const isWanted = useAreCallsWanted(calls);
     return (
       <Room
         name={`calls from ${calls[0]?.call.call_id}`}

@@ -1,6 +1,6 @@
 import { whileDrawn } from "../parts/while-drawn.ts";
 import { setFold } from "./folds.ts";
-import { wantCalls } from "./wanted-calls.ts";
+import { wantSteps } from "./wanted-steps.ts";
 
 const markedMs = 1600;
 
@@ -12,7 +12,7 @@ export function goToCall(from: Element, path: readonly string[]): void {
   const answer = from.closest(".answer");
   const last = path.at(-1);
   if (answer === null || last === undefined) return;
-  wantCalls(path);
+  wantSteps(path);
   for (const callId of path) setFold(callId, true);
   // What was folded, or too far away to be there, is drawn by then.
   requestAnimationFrame(() => {

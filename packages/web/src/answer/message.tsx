@@ -17,7 +17,7 @@ export const Message = memo(function Message({ item }: { item: MessageItem }) {
   const isEmpty =
     last === undefined || (blocks.length === 1 && last.type === "text" && last.text === "");
   return (
-    <div className="answer-message">
+    <div className="answer-message" data-said={item.id}>
       {blocks.map((block, at) =>
         block.type === "text" ? (
           <LazyMarkdown

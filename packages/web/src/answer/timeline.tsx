@@ -10,8 +10,8 @@ import { Message } from "./message.tsx";
 import { Reasoning } from "./reasoning.tsx";
 import { Said } from "./said.tsx";
 import { SourcesContext } from "./scene.ts";
-import { callsOf, type StepView, type TimelineView } from "./timeline-view.ts";
-import { useIsWanted } from "./wanted-calls.ts";
+import type { StepView, TimelineView } from "./timeline-view.ts";
+import { useAreStepsWanted } from "./wanted-steps.ts";
 
 interface TimelineProps {
   timeline: TimelineView;
@@ -51,7 +51,7 @@ interface PieceProps {
 }
 
 const Piece = memo(function Piece({ steps, depth, isRunning, isDrawnAtOnce }: PieceProps) {
-  const isWanted = useIsWanted(() => callsOf(steps));
+  const isWanted = useAreStepsWanted(steps);
   return (
     <Room
       name={`steps from ${steps[0]?.key}`}

@@ -104,7 +104,9 @@ export function ApprovalTray() {
           aria-label={words.trayTitle}
           tabIndex={-1}
           onKeyDown={(event) => {
-            if (event.key === "Escape") close();
+            if (event.key !== "Escape") return;
+            event.stopPropagation();
+            close();
           }}
         >
           <header>

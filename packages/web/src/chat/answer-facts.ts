@@ -79,7 +79,7 @@ export function whoMade(chain: readonly Pick<AnswerVersion, "agent" | "model">[]
 type Output = readonly (OutputItem | RetractedItem)[];
 
 /** What an answer says to people; nothing of its reasoning and its tools. */
-export function saidIn(output: Output): Block[] {
+function saidIn(output: Output): Block[] {
   return output.flatMap((item) => (item.type === "message" ? item.block_list : []));
 }
 

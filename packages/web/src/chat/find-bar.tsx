@@ -4,21 +4,16 @@ import { usePage } from "../hooks/use-page.ts";
 import { IconButton } from "../parts/button.tsx";
 import { Input } from "../parts/field.tsx";
 import { useWords } from "../words/use-words.ts";
-import { nextFound, nodesWith } from "./find-in-chat.ts";
-import { foundInNode, scrollToPlace } from "./found-places.ts";
-import { markCurrent, markFound } from "./mark-found.ts";
+import { foundIn, readWords, type FoundNode } from "./find-in-chat.ts";
+import type { Wanted } from "./found-places.ts";
+import { markFound } from "./mark-found.ts";
 import { elementId, type Thread } from "./thread.ts";
+import { createWalk } from "./walk-found.ts";
 import { chatWords } from "./words.ts";
 
 interface FindBarProps {
   thread: Thread;
   path: readonly ChatNode[];
-}
-
-/** A message with the words, and which of its places of them. */
-interface Current {
-  readonly nodeId: string;
-  readonly place: number;
 }
 
 /** Finds words in the whole chat: the browser itself sees only the messages that are near. */
@@ -27,23 +22,24 @@ export function FindBar({ thread, path }: FindBarProps) {
   const words = useWords(chatWords);
   const field = useRef<HTMLInputElement>(null);
   const [query, setQuery] = useState("");
-  const [current, setCurrent] = useState<Current>();
+  const [currentId, setCurrentId] = useState<string>();
+  const [walk] = useState(() => createWalk(thread, setCurrentId));
   const search = (what: string) =>
-    nodesWith(
+    foundIn(
       path,
       what,
       ({ task_id = "" }: AnswerVersion) => page.taskTree(task_id).get()?.tasks[task_id]?.output,
     );
   const found = search(query);
-  const last = useRef<Current>(undefined);
-  useEffect(() => void (last.current = current));
+  const last = useRef({ currentId, found });
+  useEffect(() => void (last.current = { currentId, found }));
   useEffect(() => {
     const before = document.activeElement;
     return () => {
-      markCurrent(undefined);
-      focusAgain(before, last.current?.nodeId);
+      walk.end();
+      focusAgain(before, last.current.currentId);
     };
-  }, []);
+  }, [walk]);
   useEffect(() => {
     const ready = () => {
       if (thread.finding.get() === 0) return;
@@ -53,37 +49,20 @@ export function FindBar({ thread, path }: FindBarProps) {
     ready();
     return thread.finding.subscribe(ready);
   }, [thread]);
-  useEffect(() => (query.trim() === "" ? undefined : markFound(query)), [query]);
+  useEffect(
+    () => (query.trim() === "" ? undefined : markFound(wantedBy(query, () => last.current.found))),
+    [query],
+  );
 
-  const goTo = async (nodeId: string | undefined, what: string, which: "first" | "last") => {
-    markCurrent(undefined);
-    setCurrent(nodeId === undefined ? undefined : { nodeId, place: 0 });
-    if (nodeId === undefined || !(await thread.show(nodeId, { by: "find" }))) return;
-    const places = await placesOf(nodeId, what);
-    const place = which === "first" ? 0 : Math.max(0, places.length - 1);
-    setCurrent({ nodeId, place });
-    showPlace(places[place]);
+  const searched = (what: string) => {
+    const all = search(what);
+    return { path, found: all, wanted: wantedBy(what, () => all) };
   };
   const look = (what: string) => {
     setQuery(what);
-    const from = { nodeId: current?.nodeId ?? firstInView(), itself: true };
-    void goTo(nextFound(path, search(what), from, 1), what, "first");
+    walk.look(searched(what));
   };
-  const move = (step: 1 | -1) => {
-    const node = current && document.getElementById(elementId(current.nodeId));
-    const next = current === undefined ? -1 : current.place + step;
-    const within = node ? foundInNode(node, query)[next] : undefined;
-    if (current !== undefined && within !== undefined) {
-      setCurrent({ ...current, place: next });
-      return showPlace(within);
-    }
-    const from = { nodeId: current?.nodeId ?? firstInView(), itself: current === undefined };
-    return void goTo(
-      nextFound(path, search(query), from, step),
-      query,
-      step === 1 ? "first" : "last",
-    );
-  };
+  const move = (step: 1 | -1) => walk.move(searched(query), step);
   const close = () => thread.finding.set(0);
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.nativeEvent.isComposing || event.keyCode === 229) return;
@@ -92,7 +71,7 @@ export function FindBar({ thread, path }: FindBarProps) {
     // Pressed once more, it is the browser's own.
     else if (event.key === "f" && (event.ctrlKey || event.metaKey)) event.stopPropagation();
   };
-  const at = current === undefined ? 0 : found.indexOf(current.nodeId) + 1;
+  const at = found.findIndex(({ nodeId }) => nodeId === currentId) + 1;
   const said = found.length === 0 ? words.findNothing : words.findAt(at, found.length);
   return (
     <search className="chat-find">
@@ -106,15 +85,7 @@ export function FindBar({ thread, path }: FindBarProps) {
         onChange={({ currentTarget }) => look(currentTarget.value)}
         onKeyDown={onKeyDown}
       />
-      <span
-        className="chat-find-count"
-        aria-hidden="true"
-        title={said}
-        data-none={found.length === 0 || undefined}
-      >
-        {query.trim() === "" ? "" : `${at}/${found.length}`}
-      </span>
-      <span className="for-readers" role="status">
+      <span className="chat-find-count" role="status" data-none={found.length === 0 || undefined}>
         {query.trim() === "" ? "" : said}
       </span>
       <IconButton
@@ -147,40 +118,12 @@ function focusAgain(before: Element | null, nodeId: string | undefined): void {
   if (next instanceof HTMLElement) next.focus({ preventScroll: true });
 }
 
-/** Of a node that is shown: in what is drawn of it, unfolded where it has to be. */
-async function placesOf(nodeId: string, query: string): Promise<readonly StaticRange[]> {
-  const node = await drawnNode(nodeId);
-  if (node === null) return [];
-  const places = foundInNode(node, query);
-  const folded = node.querySelector<HTMLElement>('[data-folded] button[aria-expanded="false"]');
-  if (places.length > 0 || folded === null) return places;
-  folded.click();
-  await nextFrame();
-  return foundInNode(node, query);
-}
-
-/** What is far away is drawn by the time it is shown, but for its Markdown, which may come a little later. */
-async function drawnNode(nodeId: string): Promise<HTMLElement | null> {
-  await nextFrame();
-  return document.getElementById(elementId(nodeId));
-}
-
-function nextFrame(): Promise<void> {
-  return new Promise((resolve) => requestAnimationFrame(() => resolve()));
-}
-
-function showPlace(place: StaticRange | undefined): void {
-  markCurrent(place);
-  if (place !== undefined) scrollToPlace(place);
-}
-
-/** The node at the top of what is seen. */
-function firstInView(): string | undefined {
-  const scroller = document.querySelector(".chat-scroller");
-  if (scroller === null) return undefined;
-  const { top } = scroller.getBoundingClientRect();
-  const seen = [...scroller.querySelectorAll("[data-node]")].find(
-    (node) => node.getBoundingClientRect().bottom > top,
-  );
-  return seen?.getAttribute("data-node") ?? undefined;
+/** `found`: asked when something is marked, which may be later. */
+function wantedBy(query: string, found: () => readonly FoundNode[]): Wanted {
+  return {
+    typed: query,
+    read: readWords(query),
+    isFoundIn: (partId) =>
+      found().some(({ parts }) => parts.some(({ id, has }) => has && id === partId)),
+  };
 }

@@ -1,33 +1,58 @@
-import type { OutputItem, RetractedItem } from "@deltawire/tasks";
+import type { MessageItem, OutputItem, RetractedItem } from "@deltawire/tasks";
 import {
   answerChain,
   chosenVersion,
+  withoutMarks,
   type AnswerVersion,
   type ChatNode,
   type UserVersion,
 } from "@deltawire/tasks/chats";
-import { saidIn } from "./answer-facts.ts";
 
 /** What an answer says that is being written: its version has nothing of it yet. */
 export type LiveOutput = (
   version: AnswerVersion,
 ) => readonly (OutputItem | RetractedItem)[] | undefined;
 
+/** A node in whose words a text is. */
+export interface FoundNode {
+  readonly nodeId: string;
+  /** All that is said in it, in order: an answer says something between its calls as well. */
+  readonly parts: readonly FoundPart[];
+}
+
+export interface FoundPart {
+  /** Of the item; what a person has said is one part, with the id of its version. */
+  readonly id: string;
+  /** Whether the text is in this one. */
+  readonly has: boolean;
+}
+
 /**
  * The nodes in whose words a text is: what people and models have said, as it is read, whatever its case. None for an empty
  * text.
  */
-export function nodesWith(
+export function foundIn(
   path: readonly ChatNode[],
   query: string,
   liveOutput: LiveOutput = () => undefined,
-): string[] {
+): FoundNode[] {
   const { text: wanted } = folded(query);
   if (wanted.trim() === "") return [];
-  const asWritten = signs.test(query);
-  const has = ({ written, read }: Said) =>
-    (asWritten ? written : read).some((piece) => piece.includes(wanted));
-  return path.filter((node) => saidInNode(node, liveOutput).some(has)).map(idOf);
+  const mayBeWritten = signs.test(query);
+  const isIn = (pieces: readonly string[]) => pieces.some((piece) => piece.includes(wanted));
+  return path.flatMap((node) => {
+    const parts = partsOf(node, liveOutput).map(({ id, said }) => {
+      const has = isIn(said.read) || (mayBeWritten && isIn(said.written));
+      return { id, has };
+    });
+    return parts.some(({ has }) => has) ? { nodeId: node.node_id, parts } : [];
+  });
+}
+
+/** What was typed, as it is read where it was found with the signs of Markdown; undefined where that is no other text. */
+export function readWords(query: string): string | undefined {
+  const words = signs.test(query) ? withoutSigns(query.trim()) : query;
+  return words === query || words.trim() === "" ? undefined : words;
 }
 
 /** The next one on the path, from a node on; behind the last comes the first. `itself`: that node may be the one. */
@@ -93,48 +118,55 @@ interface Said {
   readonly read: readonly string[];
 }
 
-/** Whoever types one looks for what was written. */
+/** Whoever types one may look for what was written. */
 const signs = /[*_`~#>|[\]()\\]/;
 
-function saidInNode(node: ChatNode, liveOutput: LiveOutput): Said[] {
+interface Part {
+  readonly id: string;
+  readonly said: Said;
+}
+
+function partsOf(node: ChatNode, liveOutput: LiveOutput): Part[] {
   if (node.kind === "separator") return [];
-  if (node.kind === "user") return [saidOnce(chosenVersion(node), userSaid)];
-  return answerChain(node, node.version).map((version) => {
+  if (node.kind === "user") {
+    const version = chosenVersion(node);
+    return [{ id: version.version_id, said: userSaid(version) }];
+  }
+  return answerChain(node, node.version).flatMap((version) => {
     const live = version.status === "running" ? liveOutput(version) : undefined;
-    return live === undefined ? saidOnce(version, answerSaid) : modelSaid(live);
+    return (live ?? version.output).flatMap((item) =>
+      item.type === "message" ? { id: item.id, said: modelSaid(item) } : [],
+    );
   });
 }
 
-/** A version never changes: looked for letter by letter, a chat is read once. */
-const known = new WeakMap<UserVersion | AnswerVersion, Said>();
+/** What has been said never changes: looked for letter by letter, a chat is read once. */
+const known = new WeakMap<UserVersion | MessageItem, Said>();
 
-function saidOnce<Version extends UserVersion | AnswerVersion>(
-  version: Version,
-  read: (version: Version) => Said,
-): Said {
-  const said = known.get(version) ?? read(version);
+/** People write what they mean. */
+function userSaid(version: UserVersion): Said {
+  const before = known.get(version);
+  if (before !== undefined) return before;
+  const words = [folded(version.text).text];
+  const said = { written: words, read: words };
   known.set(version, said);
   return said;
 }
 
-/** People write what they mean. */
-function userSaid({ text }: UserVersion): Said {
-  const words = [folded(text).text];
-  return { written: words, read: words };
-}
-
-function answerSaid({ output }: AnswerVersion): Said {
-  return modelSaid(output);
-}
-
-function modelSaid(output: readonly (OutputItem | RetractedItem)[]): Said {
-  const pieces = saidIn(output).flatMap((block) =>
+function modelSaid(item: MessageItem): Said {
+  const before = known.get(item);
+  if (before !== undefined) return before;
+  const pieces = item.block_list.flatMap((block) =>
     block.type === "text" ? block.text.split(/\n\s*\n|\|/) : [],
   );
-  return {
+  // In code an entity is what it looks like, elsewhere it is what it stands for.
+  const decoded = pieces.filter((piece) => /&[#\w]+;/.test(piece)).map(withoutMarks);
+  const said = {
     written: pieces.map((piece) => folded(piece).text),
-    read: pieces.map((piece) => folded(withoutSigns(piece)).text),
+    read: [...pieces, ...decoded].map((piece) => folded(withoutSigns(piece)).text),
   };
+  if (item.status !== "in_progress") known.set(item, said);
+  return said;
 }
 
 /** Near enough to what is drawn. */

@@ -2,35 +2,54 @@ import { leavesEnd } from "../answer/go-to-call.ts";
 import { whileDrawn } from "../parts/while-drawn.ts";
 import { placesIn } from "./find-in-chat.ts";
 
+/** What a model has said to people; what sub-agents have said to it stands deeper. */
+const said = ".answer > .answer-timeline > .answer-piece > .answer-message";
 /** What is drawn in one piece of what people and models have said. */
 export const lines = [
   ...["p", ".markdown-heading", ".markdown-piece", "td", "th"].map(
-    (line) => `.answer-message .markdown ${line}`,
+    (line) => `${said} .markdown ${line}`,
   ),
   ".chat-bubble .plain-text",
 ].join(", ");
 /** Drawn twice, for those who see and those who hear: it would be found twice. */
 const notRead = ".markdown-formula, .for-readers, button";
 
-/** Where a text stands within a line. */
-export function foundInLine(line: Element, query: string): StaticRange[] {
-  const nodes = textNodesIn(line);
-  const texts = nodes.map(({ data }) => data);
-  return placesIn(texts, query).flatMap(({ start, end }) => {
-    const [from, to] = [nodes[start.text], nodes[end.text]];
-    if (from === undefined || to === undefined) return [];
-    return new StaticRange({
-      startContainer: from,
-      startOffset: start.offset,
-      endContainer: to,
-      endOffset: end.offset,
-    });
-  });
+/** What is looked for in what is drawn. */
+export interface Wanted {
+  readonly typed: string;
+  /** Where it was found with the signs of Markdown, these stand in its place. */
+  readonly read: string | undefined;
+  readonly isFoundIn: (partId: string) => boolean;
 }
 
-/** Where it stands within a message, in the order of reading; nothing of what is folded or not drawn. */
-export function foundInNode(node: Element, query: string): StaticRange[] {
-  return [...node.querySelectorAll(lines)].flatMap((line) => foundInLine(line, query));
+/** Where it stands within a line. */
+export function foundInLine(line: Element, { typed, read, isFoundIn }: Wanted): StaticRange[] {
+  const nodes = textNodesIn(line);
+  const asTyped = rangesOf(nodes, typed);
+  if (asTyped.length > 0 || read === undefined) return asTyped;
+  const partId = line.closest("[data-said]")?.getAttribute("data-said") ?? "";
+  return isFoundIn(partId) ? rangesOf(nodes, read) : [];
+}
+
+/** A part of a node, where it is drawn. */
+export function drawnPart(node: Element, partId: string): Element | null {
+  return node.querySelector(`.chat-bubble, ${said}[data-said="${CSS.escape(partId)}"]`);
+}
+
+/** Where it stands within a part, in the order of reading; nothing of what is folded. */
+export function foundInPart(part: Element, wanted: Wanted): StaticRange[] {
+  return [...part.querySelectorAll(lines)].flatMap((line) => foundInLine(line, wanted));
+}
+
+/** All of its first line. */
+export function beginningOf(part: Element): StaticRange {
+  const line = part.querySelector(lines) ?? part;
+  return new StaticRange({
+    startContainer: line,
+    startOffset: 0,
+    endContainer: line,
+    endOffset: line.childNodes.length,
+  });
 }
 
 /** Brings a place into view and keeps it there until what is near has been drawn. */
@@ -59,6 +78,20 @@ function boxOf({ startContainer, startOffset, endContainer, endOffset }: StaticR
   range.setStart(startContainer, startOffset);
   range.setEnd(endContainer, endOffset);
   return range.getBoundingClientRect();
+}
+
+function rangesOf(nodes: readonly Text[], query: string): StaticRange[] {
+  const texts = nodes.map(({ data }) => data);
+  return placesIn(texts, query).flatMap(({ start, end }) => {
+    const [from, to] = [nodes[start.text], nodes[end.text]];
+    if (from === undefined || to === undefined) return [];
+    return new StaticRange({
+      startContainer: from,
+      startOffset: start.offset,
+      endContainer: to,
+      endOffset: end.offset,
+    });
+  });
 }
 
 function textNodesIn(place: Element): Text[] {

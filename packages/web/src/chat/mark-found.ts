@@ -1,11 +1,11 @@
 import { inFrame } from "../gateway/browser-frames.ts";
-import { foundInLine, lines } from "./found-places.ts";
+import { foundInLine, lines, type Wanted } from "./found-places.ts";
 
 /** A browser slows down with thousands. */
 const mostMarks = 200;
 
-/** Marks a text wherever it is drawn in the list, also in what is drawn later. What it returns ends that. */
-export function markFound(query: string): () => void {
+/** Marks what is looked for wherever it is drawn in the list, also in what is drawn later. What it returns ends that. */
+export function markFound(wanted: Wanted): () => void {
   const list = document.querySelector(".chat-content");
   // Firefox has them since 140: without them the list still goes to what was found.
   if (list === null || !("highlights" in CSS)) return () => {};
@@ -25,7 +25,7 @@ export function markFound(query: string): () => void {
     for (const line of list.querySelectorAll(lines)) {
       if (marks.size >= mostMarks) return;
       if (byLine.has(line)) continue;
-      const ranges = foundInLine(line, query).slice(0, mostMarks - marks.size);
+      const ranges = foundInLine(line, wanted).slice(0, mostMarks - marks.size);
       byLine.set(line, ranges);
       for (const range of ranges) marks.add(range);
     }

@@ -140,8 +140,8 @@ export const chatWords = defineWords({
     findAt: (at: number, of: number) =>
       of === 1 ? "in 1 message" : at === 0 ? `in ${of} messages` : `message ${at} of ${of}`,
     findNothing: "Not in this chat",
-    findNext: "Next message with it",
-    findPrevious: "Previous message with it",
+    findNext: "Next place",
+    findPrevious: "Previous place",
   },
   zh: {
     group: "对话",
@@ -282,8 +282,8 @@ export const chatWords = defineWords({
     findAt: (at: number, of: number) =>
       at === 0 || of === 1 ? `${of} 条消息中有` : `第 ${at} 条，共 ${of} 条消息`,
     findNothing: "此对话中没有",
-    findNext: "下一条包含它的消息",
-    findPrevious: "上一条包含它的消息",
+    findNext: "下一处",
+    findPrevious: "上一处",
   },
 });
 

@@ -16,6 +16,8 @@ export interface World {
   readonly storage: KeptStorage;
   /** What this tab alone finds again after a reload; a copy of the tab begins with a copy of it. */
   readonly tabStorage: KeptStorage;
+  /** Told what another tab puts into `storage`. */
+  readonly onStored: (listener: (name: string, value: string) => void) => () => void;
   readonly router: Router;
   /** As the browser prefers them. */
   readonly languages: readonly string[];
@@ -51,6 +53,13 @@ export function browserWorld(window: Window & typeof globalThis): World {
     newId: () => newId(window.crypto),
     storage: storageOf(() => window.localStorage),
     tabStorage: storageOf(() => window.sessionStorage),
+    onStored(listener) {
+      const stored = ({ key, newValue }: StorageEvent) => {
+        if (key !== null && newValue !== null) listener(key, newValue);
+      };
+      window.addEventListener("storage", stored);
+      return () => window.removeEventListener("storage", stored);
+    },
     router: createRouter(window),
     languages: navigator.languages,
     isVisible: () => document.visibilityState === "visible",

@@ -8,11 +8,13 @@ export interface Section {
   above: number;
 }
 
+type Changes = ReturnType<GrowingMarkdown["takeChanges"]>;
+
 /** Headings of the page stand above those of a message. */
 export const topRank = 2;
 
 /**
- * The blocks of a growing text in sections. A full one is the same object for ever, so that 24 blocks cost one comparison,
+ * The blocks of a growing text in sections. A full one stays the same object as its blocks do, so that 24 cost one comparison,
  * and a browser need not lay out those that nobody sees.
  */
 export class Sections {
@@ -24,7 +26,7 @@ export class Sections {
     markdown.push(text);
     if (!growing) markdown.end();
     const { frozen, open } = markdown;
-    this.#forgetChanged(frozen);
+    this.#renew(frozen, markdown.takeChanges());
     while (frozen.length - this.#full.length * sectionSize >= sectionSize) {
       const from = this.#full.length * sectionSize;
       this.#full.push({ blocks: frozen.slice(from, from + sectionSize), above: this.#rank() });
@@ -33,12 +35,14 @@ export class Sections {
     return [...this.#full, { blocks: [...rest, ...open], above: this.#rank() }];
   }
 
-  /** A text that was rewritten has other blocks from some place on. */
-  #forgetChanged(frozen: readonly Block[]): void {
-    for (let last = this.#full.at(-1); last !== undefined; last = this.#full.at(-1)) {
-      const end = this.#full.length * sectionSize - 1;
-      if (last.blocks.at(-1) === frozen[end]) return;
-      this.#full.pop();
+  /** A text that was rewritten has other blocks from some place on; a block that has got its links, only there. */
+  #renew(frozen: readonly Block[], { kept, remade }: Changes): void {
+    this.#full.length = Math.min(this.#full.length, Math.floor(kept / sectionSize));
+    for (const nth of new Set([...remade].map((block) => Math.floor(block / sectionSize)))) {
+      const section = this.#full[nth];
+      const from = nth * sectionSize;
+      if (section !== undefined)
+        this.#full[nth] = { ...section, blocks: frozen.slice(from, from + sectionSize) };
     }
   }
 

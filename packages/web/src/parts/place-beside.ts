@@ -3,6 +3,8 @@ const edge = 8;
 
 /** Below what it belongs to, or above where there is no room, and never outside of the window. */
 export function placeBeside(shown: HTMLElement, from: Element): void {
+  // Where it stood before, in a window that was wider, it has become narrow.
+  shown.style.left = "0";
   const place = from.getBoundingClientRect();
   const own = shown.getBoundingClientRect();
   const { innerWidth, innerHeight } = window;

@@ -137,6 +137,7 @@ export function createPage(world: World): Page {
   };
   lookAgain();
   const stopLeaving = world.onLeave((leaving) => drafts.leave(leaving));
+  const stopHearing = world.onStored((name, value) => drafts.hear(name, value));
   const stopComingBack = world.onChange(() => {
     if (world.isVisible()) drafts.comeBack();
   });
@@ -172,6 +173,7 @@ export function createPage(world: World): Page {
       drafts.leave("gone");
       cancelLook();
       stopLeaving();
+      stopHearing();
       stopComingBack();
       followed.close();
       disconnect();

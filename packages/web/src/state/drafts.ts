@@ -16,6 +16,8 @@ export interface Drafts {
   leave(leaving: Leaving): void;
   /** The page that was left is looked at again. */
   comeBack(): void;
+  /** What another tab has put into the storage. */
+  hear(name: string, value: string): void;
 }
 
 const saveAfterMs = 300;
@@ -25,6 +27,9 @@ const saveAfterMs = 300;
  */
 const nameOfTab = "deltawire.tab";
 
+/** For the moment in which other tabs hear of it: the key of a draft that the gateway has. */
+const nameOfSent = "deltawire.sent";
+
 export interface DraftsOptions {
   readonly world: Pick<World, "storage" | "tabStorage" | "schedule" | "now" | "newId">;
   /** The browser does not keep a draft any more, which lasts until the page is closed. */
@@ -33,6 +38,8 @@ export interface DraftsOptions {
 
 interface KeptDraft extends Draft {
   isIdle(): boolean;
+  /** The gateway has it, by another tab: here too it is gone, unless something was changed in it since. */
+  sentElsewhere(key: string): void;
   /** Answers with whether the browser has kept it. */
   save(): boolean;
   leave(): void;
@@ -40,7 +47,7 @@ interface KeptDraft extends Draft {
 
 /** What is not sent yet, by chat, kept in the browser. */
 export function createDrafts({ world, onNotKept }: DraftsOptions): Drafts {
-  const { tabStorage, newId } = world;
+  const { storage, tabStorage, newId } = world;
   const tab = tabStorage.getItem(nameOfTab) ?? newId();
   const comeBack = () => tabStorage.removeItem(nameOfTab);
   comeBack();
@@ -61,6 +68,11 @@ export function createDrafts({ world, onNotKept }: DraftsOptions): Drafts {
     unsaved.clear();
   };
 
+  const tellSent = (key: string) => {
+    tryToKeep(storage, nameOfSent, key);
+    storage.removeItem(nameOfSent);
+  };
+
   const drafts = keepByChat((chatId) =>
     createDraft(chatId, tab, world, {
       isUnsaved: () => unsaved.has(chatId),
@@ -68,6 +80,7 @@ export function createDrafts({ world, onNotKept }: DraftsOptions): Drafts {
         unsaved.add(chatId);
         cancelSave ??= world.schedule(saveAfterMs, save);
       },
+      onSent: tellSent,
     }),
   );
 
@@ -78,6 +91,7 @@ export function createDrafts({ world, onNotKept }: DraftsOptions): Drafts {
       const draft = drafts.of(chatId);
       draft.change(restOfDraft(draft.get(), sent));
       save();
+      tellSent(sent.key);
     },
     leave(leaving) {
       save();
@@ -85,12 +99,16 @@ export function createDrafts({ world, onNotKept }: DraftsOptions): Drafts {
       if (leaving === "gone") tryToKeep(tabStorage, nameOfTab, tab);
     },
     comeBack,
+    hear(name, value) {
+      if (name === nameOfSent) for (const draft of drafts.all()) draft.sentElsewhere(value);
+    },
   };
 }
 
 interface Saving {
   readonly isUnsaved: () => boolean;
   readonly onChange: () => void;
+  readonly onSent: (key: string) => void;
 }
 
 /**
@@ -101,7 +119,7 @@ function createDraft(
   chatId: string,
   tab: string,
   { storage, now, newId }: DraftsOptions["world"],
-  { isUnsaved, onChange }: Saving,
+  { isUnsaved, onChange, onSent }: Saving,
 ): KeptDraft {
   const place = placeOf(chatId, tab);
   const own = keptAt(storage, place, newId);
@@ -117,6 +135,7 @@ function createDraft(
     changedAt = now();
     onChange();
   };
+  const clear = () => set({ ...empty(newId()), edits: state.get().edits });
   const edit = (nodeId: string, words: EditWords | undefined) => {
     const { edits } = state.get();
     const edited = words === undefined ? undefined : withKey(words, edits?.[nodeId], newId);
@@ -153,7 +172,14 @@ function createDraft(
     subscribe: state.subscribe,
     // Another text is another message: under the old key the gateway would refuse it.
     change: (patch) => set({ ...state.get(), ...patch, key: newId() }),
-    clear: () => set({ ...empty(newId()), edits: state.get().edits }),
+    clear() {
+      const { key } = state.get();
+      clear();
+      onSent(key);
+    },
+    sentElsewhere(key) {
+      if (state.get().key === key) clear();
+    },
     edit: (nodeId, words) => void edit(nodeId, words),
     isSending,
     async whileSending<Result>(action: () => Promise<Result>): Promise<Result> {

@@ -208,7 +208,7 @@ export type SentEdit = "on its way" | "arrived";
 /** Kept in the browser: a reload loses no word. */
 export interface Draft extends Cell<DraftState> {
   change(patch: Partial<Omit<DraftState, "key" | "edits">>): void;
-  /** All but what was typed into editors. */
+  /** It was sent: all of it goes, in every tab, but what was typed into editors. */
   clear(): void;
   /** Undefined: the editor of this node is closed. */
   edit(nodeId: string, edit: EditWords | undefined): void;

@@ -1,10 +1,11 @@
-import { useMemo, useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import type { AnswerVersion, Chat, UserVersion } from "@deltawire/tasks/chats";
 import type { Block } from "@deltawire/tasks/markdown";
 import { keptAnswer } from "../answer/answer-view.ts";
 import { SourcesContext } from "../answer/scene.ts";
 import type { Sources } from "../answer/sources.ts";
 import { versionEdits } from "../chat/switches.ts";
+import { useCommands } from "../hooks/use-commands.ts";
 import { LazyBlocks } from "../markdown/lazy-markdown.tsx";
 import { Button, IconButton } from "../parts/button.tsx";
 import { Select, Switch } from "../parts/field.tsx";
@@ -35,11 +36,22 @@ export function Compare({ open, chat, choices, onChange, onShowInChat, onBack }:
   const isOneNode = choices[0]?.nodeId === choices[1]?.nodeId;
   const [wantsDiff, setDiff] = useState(isOneNode);
   const isRunning = [one, other].some((side) => isUnderWay(side?.version));
+  const back = useRef<HTMLButtonElement>(null);
+  useEffect(() => back.current?.focus(), []);
+  useCommands([
+    {
+      id: "tree.back",
+      title: words.backToTree,
+      group: words.group,
+      keys: "escape",
+      run: onBack,
+    },
+  ]);
   const diff = useDiff(one?.version, other?.version, wantsDiff && !isRunning);
   return (
     <section className="tree-compare" aria-label={words.comparison}>
       <header className="tree-bar-top">
-        <IconButton icon="back" label={words.backToTree} onClick={onBack} />
+        <IconButton ref={back} icon="back" label={words.backToTree} onClick={onBack} />
         <h1>{words.comparison}</h1>
         <Switch
           label={words.differences}

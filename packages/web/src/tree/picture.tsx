@@ -5,6 +5,7 @@ import {
   useMemo,
   useRef,
   useState,
+  type FocusEvent,
   type KeyboardEvent,
   type MouseEvent,
   type Ref,
@@ -63,6 +64,9 @@ export function Picture(props: PictureProps) {
   const [sight, setSight] = useState<Sight>({ x: 0, y: 0, scale: 1 });
   const [active, setActive] = useState(() => selected ?? lastOnPath(tree));
   const wantsFocus = useRef(false);
+  // The picture may move below a pointer: what was meant is what was there when it was pressed first.
+  const pressed = useRef<string>(undefined);
+  const taken = useRef<string>(undefined);
   const { wasDrag } = useGestures(svg, setSight);
   const focused = active !== undefined && tree.has(active) ? active : lastOnPath(tree);
 
@@ -149,16 +153,22 @@ export function Picture(props: PictureProps) {
         aria-multiselectable="false"
         direction="ltr"
         onKeyDown={onKey}
+        onPointerDown={(event) => {
+          pressed.current = nodeUnder(event);
+        }}
         onClick={(event) => {
-          const node = wasDrag() ? undefined : nodeUnder(event);
-          if (node !== undefined) take(node);
+          if (event.detail > 1) return;
+          // Without a press it comes from a screen reader.
+          const isPress = event.detail === 1;
+          taken.current = isPress ? (wasDrag() ? undefined : pressed.current) : nodeUnder(event);
+          if (taken.current !== undefined) take(taken.current);
         }}
-        onDoubleClick={(event) => {
-          const node = nodeUnder(event);
-          if (node !== undefined) onOpen(node);
+        onDoubleClick={() => {
+          if (taken.current !== undefined) onOpen(taken.current);
         }}
-        onFocus={(event) => {
-          const node = (event.target as SVGElement).dataset["node"];
+        onFocus={(event: FocusEvent<SVGElement>) => {
+          const { target } = event;
+          const node = target.matches(":focus-visible") ? target.dataset["node"] : undefined;
           if (node !== undefined) show(node);
         }}
       >

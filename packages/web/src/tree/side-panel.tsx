@@ -1,3 +1,4 @@
+import type { Ref } from "react";
 import { chosenVersion, type AnswerNode, type UserNode } from "@deltawire/tasks/chats";
 import { offeredVersions, switchOf, versionEdits } from "../chat/switches.ts";
 import { Button, IconButton } from "../parts/button.tsx";
@@ -12,6 +13,7 @@ interface SidePanelProps {
   isSeparator: boolean;
   isChosen: boolean;
   onShowInChat: () => void;
+  compareButton: Ref<HTMLButtonElement>;
   onCompareVersions: () => void;
   onChoose: () => void;
   onClose: () => void;
@@ -19,7 +21,7 @@ interface SidePanelProps {
 
 /** The message that is selected in the picture, whole. */
 export function SidePanel(props: SidePanelProps) {
-  const { chat, node, isSeparator, isChosen, onShowInChat, onClose } = props;
+  const { chat, node, isSeparator, isChosen, compareButton, onShowInChat, onClose } = props;
   const words = useWords(treeWords);
   const version = node === undefined ? undefined : chosenVersion(node);
   return (
@@ -45,7 +47,7 @@ export function SidePanel(props: SidePanelProps) {
           </Button>
         )}
         {node !== undefined && node.versions.length > 1 && (
-          <Button small onClick={props.onCompareVersions}>
+          <Button ref={compareButton} small onClick={props.onCompareVersions}>
             {words.compareVersions}
           </Button>
         )}

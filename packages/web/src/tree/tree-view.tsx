@@ -1,4 +1,5 @@
-import { useMemo, useRef, useState } from "react";
+import { useMemo, useRef, useState, type Ref } from "react";
+import { flushSync } from "react-dom";
 import { nodeOf, type Chat } from "@deltawire/tasks/chats";
 import { MissingChat } from "../chat/missing-chat.tsx";
 import { useCell } from "../hooks/use-cell.ts";
@@ -58,6 +59,9 @@ export function TreeView({ chatId }: { chatId: string }) {
   }
 }
 
+/** By which button: that has the focus again afterwards. */
+type Comparing = "versions" | "chosen";
+
 function ReadyTree({ open, chat }: { open: OpenChat; chat: Chat }) {
   const page = usePage();
   const words = useWords(treeWords);
@@ -66,7 +70,9 @@ function ReadyTree({ open, chat }: { open: OpenChat; chat: Chat }) {
   const picture = useRef<PictureHandle>(null);
   const [selected, setSelected] = useState<string>();
   const [chosen, setChosen] = useState<Choices>([]);
-  const [isComparing, setComparing] = useState(false);
+  const [comparing, setComparing] = useState<Comparing>();
+  const compareVersionsButton = useRef<HTMLButtonElement>(null);
+  const compareChosenButton = useRef<HTMLButtonElement>(null);
   const choices = choicesIn(chat, chosen);
   const letterOf = useMemo(
     () => new Map(chosen.map(({ nodeId }, index) => [nodeId, letters[index] ?? ""])),
@@ -87,7 +93,12 @@ function ReadyTree({ open, chat }: { open: OpenChat; chat: Chat }) {
     const both = node === undefined ? undefined : versionsToCompare(node);
     if (both === undefined) return;
     setChosen(both);
-    setComparing(true);
+    setComparing("versions");
+  };
+  const backToPicture = () => {
+    flushSync(() => setComparing(undefined));
+    const cameFrom = comparing === "versions" ? compareVersionsButton : compareChosenButton;
+    cameFrom.current?.focus();
   };
   const toPath = () => {
     const end = lastOnPath(tree);
@@ -118,7 +129,7 @@ function ReadyTree({ open, chat }: { open: OpenChat; chat: Chat }) {
     { id: "tree.path", title: words.toPath, group: words.group, run: toPath },
   ]);
 
-  if (isComparing && choices.length === letters.length)
+  if (comparing !== undefined && choices.length === letters.length)
     return (
       <Compare
         open={open}
@@ -126,7 +137,7 @@ function ReadyTree({ open, chat }: { open: OpenChat; chat: Chat }) {
         choices={choices}
         onChange={setChosen}
         onShowInChat={(nodeId) => void showInChat(nodeId)}
-        onBack={() => setComparing(false)}
+        onBack={backToPicture}
       />
     );
   const node = selected === undefined ? undefined : nodeOf(chat, selected);
@@ -172,7 +183,8 @@ function ReadyTree({ open, chat }: { open: OpenChat; chat: Chat }) {
         {choices.length > 0 && (
           <ChosenBar
             count={choices.length}
-            onCompare={() => setComparing(true)}
+            compareButton={compareChosenButton}
+            onCompare={() => setComparing("chosen")}
             onClear={() => setChosen([])}
           />
         )}
@@ -184,6 +196,7 @@ function ReadyTree({ open, chat }: { open: OpenChat; chat: Chat }) {
           isSeparator={node.kind === "separator"}
           isChosen={letterOf.has(selected)}
           onShowInChat={() => void showInChat(selected)}
+          compareButton={compareVersionsButton}
           onCompareVersions={() => compareVersions(selected)}
           onChoose={() => choose(selected)}
           onClose={() => setSelected(undefined)}
@@ -201,18 +214,19 @@ function countsOf(tree: Tree, count: (messages: number, branches: number) => str
 
 interface ChosenBarProps {
   count: number;
+  compareButton: Ref<HTMLButtonElement>;
   onCompare: () => void;
   onClear: () => void;
 }
 
-function ChosenBar({ count, onCompare, onClear }: ChosenBarProps) {
+function ChosenBar({ count, compareButton, onCompare, onClear }: ChosenBarProps) {
   const words = useWords(treeWords);
   const isReady = count === letters.length;
   return (
     <div className="tree-chosen" role="status">
       <span>{isReady ? words.chosenTwo : words.chosenOne}</span>
       {isReady && (
-        <Button kind="primary" small onClick={onCompare}>
+        <Button ref={compareButton} kind="primary" small onClick={onCompare}>
           {words.compare}
         </Button>
       )}

@@ -11,6 +11,8 @@ export interface Format {
   /** Up to four places, as prices of tokens are small. */
   cost(sum: number): string;
   bytes(size: number): string;
+  /** Of a part of one: `7%`; all of it only when all is done. */
+  percent(fraction: number): string;
   /** `14:05` today, else the day. */
   when(iso: string, now: Date): string;
   /** The whole date and time. */
@@ -23,6 +25,7 @@ export function formatFor(language: Language): Format {
   const day = new Intl.DateTimeFormat(language, { month: "short", day: "numeric" });
   const dayOfYear = new Intl.DateTimeFormat(language, { dateStyle: "medium" });
   const exact = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "medium" });
+  const percent = new Intl.NumberFormat(language, { style: "percent" });
   const units = language === "zh" ? chineseUnits : englishUnits;
   return {
     duration: (ms) => durationIn(ms, units),
@@ -33,6 +36,8 @@ export function formatFor(language: Language): Format {
       if (size < 1024 * 1024) return `${Math.round(size / 1024)} KB`;
       return `${(size / 1024 / 1024).toFixed(1)} MB`;
     },
+    // What should be 29 of 100 may be a little less.
+    percent: (fraction) => percent.format(Math.floor(fraction * 100 + 1e-6) / 100),
     when(iso, now) {
       const date = new Date(iso);
       if (Number.isNaN(date.getTime())) return "";

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { guessedHeight } from "../../src/answer/guessed-height.ts";
 import { keptAnswer } from "../../src/answer/answer-view.ts";
 import { stepsIn } from "../../src/answer/timeline-view.ts";
-import { wantCalls } from "../../src/answer/wanted-calls.ts";
+import { wantSteps } from "../../src/answer/wanted-steps.ts";
 import { drawAnswer } from "./draw.tsx";
 import { call, message, result, sampleVersion } from "./sample-answer.ts";
 
@@ -21,7 +21,7 @@ function drawnCalls(output: OutputItem[]): string[] {
 }
 
 describe.each(Object.entries(shapes))("of two hundred, %s,", (_, output) => {
-  afterEach(() => wantCalls([]));
+  afterEach(() => wantSteps([]));
 
   test("the first and those at the end are drawn before anybody has looked at where they are", () => {
     const drawn = drawnCalls(output);
@@ -33,10 +33,19 @@ describe.each(Object.entries(shapes))("of two hundred, %s,", (_, output) => {
   });
 
   test("one that somebody goes to is drawn as well, wherever it is", () => {
-    wantCalls(["call_33"]);
+    wantSteps(["call_33"]);
     expect(drawnCalls(output)).toContain("call_33");
     expect(drawnCalls(output)).not.toContain("call_60");
   });
+});
+
+test("a message that somebody looks for is drawn, wherever it is", () => {
+  const output = ids.map((id, at) => ({ ...message(`Word ${at}`), id: `said ${id}` }));
+  const drawn = () => drawAnswer(sampleVersion({ output }));
+  expect(drawn()).not.toContain("Word 80");
+  wantSteps(["said call_81"]);
+  expect(drawn()).toContain("Word 80");
+  wantSteps([]);
 });
 
 test.each(Object.entries(shapes))("of thirty, %s, all are drawn at once", (_, output) => {

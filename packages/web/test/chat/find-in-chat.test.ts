@@ -1,7 +1,13 @@
-import { currentPath } from "@deltawire/tasks/chats";
+import { currentPath, type ChatNode } from "@deltawire/tasks/chats";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { nextFound, nodesWith, placesIn } from "../../src/chat/find-in-chat.ts";
+import {
+  foundIn,
+  nextFound,
+  placesIn,
+  readWords,
+  type LiveOutput,
+} from "../../src/chat/find-in-chat.ts";
 import { answered, chatAfter, saying } from "./stage.ts";
 
 const chat = chatAfter(
@@ -13,7 +19,8 @@ const chat = chatAfter(
       ...answered,
       output: saying(
         "The **old** harbour[^1] is\nnorth of `main_street`, see [the map](https://maps.example) now." +
-          "\n\n## Further\n\n- _first_ word\n\n| left | right |\n| --- | --- |\n| 1 | 2 |",
+          "\n\n## Further\n\n- _first_ word\n\n| left | right |\n| --- | --- |\n| 1 | 2 |" +
+          "\n\nThe sea &amp; sky (north-**east**)\n\n```html\n&lt;br&gt;\n```",
       ),
     },
   },
@@ -22,10 +29,18 @@ const chat = chatAfter(
 );
 const path = currentPath(chat);
 
+function nodesWith(nodes: readonly ChatNode[], query: string, live?: LiveOutput): string[] {
+  return foundIn(nodes, query, live).map(({ nodeId }) => nodeId);
+}
+
 test.each([
   ["whatever its case", "HARBOUR", ["node_1", "node_2"]],
   ["across marks of Markdown and of references", "old harbour is north", ["node_2"]],
   ["with its marks", "`main_street`", ["node_2"]],
+  ["with the mark of a heading", "## Further", ["node_2"]],
+  ["with signs that are read as they are", "(north-east)", ["node_2"]],
+  ["with what an entity stands for", "sea & sky", ["node_2"]],
+  ["with an entity in code", "&lt;br&gt;", ["node_2"]],
   ["with signs that are no marks", "main_street", ["node_2"]],
   ["across a link", "the map now", ["node_2"]],
   ["whose signs stand at the beginning of a line", "first word", ["node_2"]],
@@ -37,6 +52,41 @@ test.each([
   ["of spaces alone", "  ", []],
 ])("the nodes with a text %s are found", (_, query, ids) => {
   expect(nodesWith(path, query)).toEqual(ids);
+});
+
+test.each([
+  ["## Further", "Further"],
+  ["**old** harbour", "old harbour"],
+  ["see [the map](https://maps.example)", "see the map"],
+  ["main_street", undefined],
+  ["f(x)", undefined],
+  ["harbour", undefined],
+  ["[^1]", undefined],
+])("%j is looked for in what is drawn as %j", (query, words) => {
+  expect(readWords(query)).toBe(words);
+});
+
+test("of an answer with many messages those are told that have the text, and all in their order", () => {
+  const output = ["one", "two", "one and two"].flatMap((text, at) =>
+    saying(text).map((item) => ({ ...item, id: `message_${at + 1}` })),
+  );
+  const two = currentPath(
+    chatAfter(
+      { type: "add_message", parent: null, message: { text: "two" } },
+      { type: "add_answer", parent: "node_1", answer: { ...answered, output } },
+    ),
+  );
+  expect(foundIn(two, "two")).toEqual([
+    { nodeId: "node_1", parts: [{ id: "version_1", has: true }] },
+    {
+      nodeId: "node_2",
+      parts: [
+        { id: "message_1", has: false },
+        { id: "message_2", has: true },
+        { id: "message_3", has: true },
+      ],
+    },
+  ]);
 });
 
 test("an answer that is being written is looked through as far as it has come", () => {

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { renderToStaticMarkup } from "react-dom/server";
 import { describe, expect, test } from "vitest";
 import { annotate } from "@deltawire/tasks";
+import { workTime } from "../../../../test/work-time.ts";
 import { inlineView } from "../../src/markdown/inline-view.tsx";
 import { LazyMarkdown } from "../../src/markdown/lazy-markdown.tsx";
 import { Markdown } from "../../src/markdown/markdown.tsx";
@@ -29,6 +30,11 @@ const cases: [what: string, markdown: string, markup: string][] = [
     "links that open elsewhere and tell nobody where from",
     "[a](https://b.c)",
     '<p dir="auto"><a href="https://b.c" target="_blank" rel="noopener noreferrer">a</a></p>',
+  ],
+  [
+    "links and pictures by their labels, whose definitions are not there",
+    '[a][b] ![c]\n\n[B]: https://b.c "d"\n[c]: </api/blobs/0f3>',
+    '<p dir="auto"><a href="https://b.c" target="_blank" rel="noopener noreferrer">a</a> <img class="markdown-image" src="/api/blobs/0f3" alt="c" loading="lazy"/></p>',
   ],
   [
     "lists that begin anywhere",
@@ -102,6 +108,10 @@ describe("what a model says stays inert:", () => {
     "| <script> |\n|-|\n| <img src=x onerror=y> |",
     "<style>*{display:none}</style>",
     "- [x](<javascript:alert(1)>)",
+    "[a] ![a]\n\n[a]: javascript:alert(1)",
+    "[a]\n\n[a]: <data:text/html,<script>alert(1)</script>>",
+    '[a] ![a][]\n\n[a]: <https://b.c/"onerror="alert(1)> "><script>"',
+    "![a]\n\n[a]: /api/blobs/../../etc",
   ];
   test.each(hostile)("%s", (text) => {
     const markup = drawn(text);
@@ -115,7 +125,9 @@ describe("what a model says stays inert:", () => {
   });
 
   test("no picture is fetched from elsewhere", () => {
-    const markup = drawn("![a](https://evil.example/x.png) ![](http://evil.example/y)");
+    const markup = drawn(
+      "![a](https://evil.example/x.png) ![](http://evil.example/y) ![z]\n\n[z]: https://evil.example/z",
+    );
     expect(tagsIn(markup)).not.toContain("img");
     expect(markup).toContain('<a href="https://evil.example/x.png"');
   });
@@ -208,10 +220,13 @@ test("of an address only what the rest of the page shows is drawn as a picture, 
     expect([link(url), link(url, true)]).toEqual(["a", "a"]);
 });
 
-test("two hundred kilobytes of anything are drawn", () => {
-  for (const piece of ["**a_", "> ", "- a\n", "[", "|a|\n|-|\n", "`a", "# a\n\n", "$a$ ", "x"]) {
-    const started = performance.now();
-    expect(drawn(piece.repeat(200_000 / piece.length)).length).toBeGreaterThan(100_000);
-    expect(performance.now() - started, piece).toBeLessThan(10_000);
-  }
-});
+test.each(["**a_", "> ", "- a\n", "[", "|a|\n|-|\n", "`a", "# a\n\n", "$a$ ", "x"])(
+  "two hundred kilobytes of %j are drawn",
+  { timeout: 60_000 },
+  (piece) => {
+    let markup = "";
+    const took = workTime(() => (markup = drawn(piece.repeat(200_000 / piece.length))));
+    expect(markup.length).toBeGreaterThan(100_000);
+    expect(took).toBeLessThan(10_000);
+  },
+);

@@ -29,6 +29,28 @@ test("a text that was rewritten has new sections from there on", () => {
   expect(sections.of("p0", false)).toMatchObject([{ blocks: [{ inline: [{ text: "p0" }] }] }]);
 });
 
+test("a definition that comes late changes the sections that use it, and no other", () => {
+  const sections = new Sections();
+  const paragraphs = Array.from({ length: 100 }, (_, nth) => (nth === 47 ? "see [a]" : `p${nth}`));
+  const text = `${paragraphs.join("\n\n")}\n\n`;
+  const before = sections.of(text, true);
+  const after = sections.of(`${text}[a]: https://b.c\n`, true);
+  expect(before[1]?.blocks[23]).toMatchObject({ inline: [{ text: "see [a]" }] });
+  expect(after[1]?.blocks[23]).toMatchObject({
+    inline: [{ text: "see " }, { url: "https://b.c" }],
+  });
+  expect([0, 1, 2, 3].map((at) => after[at] === before[at])).toEqual([true, false, true, true]);
+  expect(after[1]?.blocks.filter((block, at) => block !== before[1]?.blocks[at]).length).toBe(1);
+});
+
+test("a text that is rewritten and defines a label at once has the sections of the new one", () => {
+  const paragraphs = Array.from({ length: 100 }, (_, nth) => `p${nth} [a]`);
+  const rewritten = `${paragraphs.with(10, "other [a]").join("\n\n")}\n\n[a]: https://b.c\n\n`;
+  const sections = new Sections();
+  sections.of(`${paragraphs.join("\n\n")}\n\n`, true);
+  expect(sections.of(rewritten, false)).toEqual(new Sections().of(rewritten, false));
+});
+
 test("a heading's rank goes on from the section before", () => {
   const sections = new Sections();
   const all = sections.of(`## a\n\n### b\n\n${"x\n\n".repeat(22)}###### c`, false);

@@ -276,6 +276,62 @@ test("what a tab took over is not removed by it if its writer has gone on, in an
   expect(edits?.["node_1"]?.text).toBe("in other words");
 });
 
+/** Tabs of one browser: what one puts into the storage the others hear of. */
+function tabsOfOneBrowser(count: number): ReturnType<typeof openDrafts>[] {
+  const kept = memoryStorage();
+  const tabs: ReturnType<typeof openDrafts>[] = [];
+  for (let at = 0; at < count; at += 1) {
+    const own: KeptStorage = {
+      ...kept,
+      get length() {
+        return kept.length;
+      },
+      setItem(name, value) {
+        kept.setItem(name, value);
+        for (const tab of tabs) if (tab !== tabs[at]) tab.drafts.hear(name, value);
+      },
+    };
+    tabs.push(openDrafts(own));
+  }
+  return tabs;
+}
+
+test.each(["the one that typed it", "the one that took it up"])(
+  "a draft that %s has sent leaves the others that show it as it was, and nobody's other words",
+  (sender) => {
+    const tabs = tabsOfOneBrowser(3);
+    const [typing, taking, other] = tabs;
+    if (typing === undefined || taking === undefined || other === undefined) throw new Error();
+    typing.drafts.draft("chat_1").edit("node_1", { text: "in other words" });
+    typed(typing, "Hello");
+    expect([textIn(taking), textIn(other)]).toEqual(["Hello", "Hello"]);
+    typed(other, "Hello there");
+    const [sends, hears] = sender === "the one that typed it" ? [typing, taking] : [taking, typing];
+    sends.drafts.sent("chat_1", sends.drafts.draft("chat_1").get());
+    expect(tabs.map(textIn)).toEqual(["", "", "Hello there"]);
+    expect(hears.drafts.draft("chat_1").get().edits?.["node_1"]?.text).toBe("in other words");
+    hears.run();
+    expect(textIn(reloaded(other))).toBe("Hello there");
+  },
+);
+
+test("the first words of a chat that was made leave the other tabs, and what is deleted does not", () => {
+  const [here, there] = tabsOfOneBrowser(2);
+  if (here === undefined || there === undefined) throw new Error();
+  here.drafts.draft("").change({ text: "Hello" });
+  here.drafts.save();
+  expect(there.drafts.draft("").get().text).toBe("Hello");
+  there.drafts.draft("").clear();
+  there.drafts.save();
+  expect(here.drafts.draft("").get().text).toBe("");
+  here.drafts.save();
+  expect(here.storage.length).toBe(0);
+  typed(here, "Good night");
+  expect(textIn(there)).toBe("Good night");
+  typed(there, "");
+  expect(textIn(here)).toBe("Good night");
+});
+
 test.each(["hidden", "looked at again", "back out of the cache"])(
   "a copy of a tab that is %s begins with its draft, and each goes on by itself",
   (how) => {

@@ -33,6 +33,17 @@ test.each([
   expect(english.cost(sum)).toBe(words);
 });
 
+test.each([
+  [0, "0%"],
+  [0.004, "0%"],
+  [0.29, "29%"],
+  [2 / 3, "66%"],
+  [0.999, "99%"],
+  [1, "100%"],
+])("%d of one is told as %s", (fraction, words) => {
+  expect([english.percent(fraction), chinese.percent(fraction)]).toEqual([words, words]);
+});
+
 test("tokens are exact while they are few", () => {
   expect([830, 12_400, 1_200_000].map((count) => english.tokens(count))).toEqual([
     "830",

@@ -1,0 +1,86 @@
+import type { Block, Inline, ListItem } from "./blocks.ts";
+import type { Container, Table } from "./open-blocks.ts";
+import type { Place } from "./references.ts";
+
+/**
+ * Puts other text into blocks that somebody may have seen: what holds it is made anew, all beside it stays the same object.
+ * Texts that are put in by one of these share what it has made.
+ */
+export class MadeAnew {
+  readonly #made = new Set<object>();
+
+  inBlocks(blocks: Block[], place: Place, depth: number, inline: Inline[]): void {
+    const nth = place[depth] ?? 0;
+    const block = blocks[nth];
+    if (block !== undefined) blocks[nth] = this.#block(block, place, depth + 1, inline);
+  }
+
+  /** False: the place is in the leaf that is open in them. */
+  inContainers(containers: readonly Container[], place: Place, inline: Inline[]): boolean {
+    let depth = 1;
+    for (const one of containers) {
+      if (one.type === "list") {
+        if ((place[depth] ?? 0) < one.items.length) {
+          this.#inItems(one.items, place, depth, inline);
+          return true;
+        }
+        depth += 1;
+      }
+      if ((place[depth] ?? 0) < one.blocks.length) {
+        this.inBlocks(one.blocks, place, depth, inline);
+        return true;
+      }
+      depth += 1;
+    }
+    return false;
+  }
+
+  table(table: Table, place: Place, depth: number, inline: Inline[]): Table {
+    const made = this.#once(table, () => ({ ...table, rows: [...table.rows] }));
+    const [row = 0, cell = 0] = place.slice(depth);
+    const cells = row === 0 ? made.head : (made.rows[row - 1] ?? []);
+    const anew = this.#once(cells, () => [...cells]);
+    anew[cell] = inline;
+    if (row === 0) made.head = anew;
+    else made.rows[row - 1] = anew;
+    return made;
+  }
+
+  #block(block: Block, place: Place, depth: number, inline: Inline[]): Block {
+    switch (block.type) {
+      case "paragraph":
+      case "heading":
+        return { ...block, inline };
+      case "quote": {
+        const made = this.#once(block, () => ({ ...block, blocks: [...block.blocks] }));
+        this.inBlocks(made.blocks, place, depth, inline);
+        return made;
+      }
+      case "list": {
+        const made = this.#once(block, () => ({ ...block, items: [...block.items] }));
+        this.#inItems(made.items, place, depth, inline);
+        return made;
+      }
+      case "table":
+        return this.table(block, place, depth, inline);
+      default:
+        return block;
+    }
+  }
+
+  #inItems(items: ListItem[], place: Place, depth: number, inline: Inline[]): void {
+    const nth = place[depth] ?? 0;
+    const item = items[nth];
+    if (item === undefined) return;
+    const made = this.#once(item, () => ({ ...item, blocks: [...item.blocks] }));
+    this.inBlocks(made.blocks, place, depth + 1, inline);
+    items[nth] = made;
+  }
+
+  #once<Part extends object>(part: Part, copy: () => Part): Part {
+    if (this.#made.has(part)) return part;
+    const made = copy();
+    this.#made.add(made);
+    return made;
+  }
+}
