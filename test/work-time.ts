@@ -16,6 +16,24 @@ export async function awaitedWorkTime(work: () => Promise<unknown>): Promise<num
   return since(before);
 }
 
+/**
+ * How many times as long something takes as eight of an eighth of its size: once if work grows with size, eight times if it
+ * grows with its square.
+ */
+export function slowdown(eighth: () => void, whole: () => void): number {
+  const eights = fastest(() => {
+    for (let nth = 0; nth < 8; nth += 1) eighth();
+  });
+  return fastest(whole) / Math.max(eights, noiseMs);
+}
+
+/** What takes less cannot be told apart. */
+const noiseMs = 20;
+
+function fastest(work: () => void): number {
+  return Math.min(workTime(work), workTime(work), workTime(work));
+}
+
 function since(before: NodeJS.CpuUsage): number {
   const { user, system } = process.threadCpuUsage(before);
   return (user + system) / 1000;

@@ -3,6 +3,7 @@ import { validateLog, type TaskTree } from "@deltawire/tasks";
 import type { ResponsesRequest } from "@deltawire/wire";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { runs, times } from "../../../test/runs.ts";
 import { defineAgent, type Agent } from "../src/agent.ts";
 import { MemoryBlobs } from "../src/log/blobs.ts";
 import { defineTool } from "../src/define-tool.ts";
@@ -11,9 +12,6 @@ import { MemoryLog } from "../src/log/memory-log.ts";
 import type { Tool } from "../src/tool.ts";
 import { eventsOf, runtimeOf, type Started } from "./run-kit.ts";
 import { scriptedModel, type Saying } from "./scripted-model.ts";
-
-/** `DELTAWIRE_RUNS=100` tries a hundred times as often. */
-const times = Number(process.env["DELTAWIRE_RUNS"] ?? "1");
 
 /** What happens to a run from outside, one thing after the other. */
 type Move =
@@ -222,7 +220,7 @@ test(
           expect(twice).toEqual([]);
         },
       ),
-      { numRuns: 100 * times, timeout: 10_000, endOnFailure: true },
+      { ...runs(100), timeout: 10_000, endOnFailure: true },
     );
   },
   60_000 * times,

@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { JsonObject } from "@deltawire/wire";
 import { expect, test } from "vitest";
+import { times } from "../../../test/runs.ts";
 import { chanceFrom, oddJson } from "./odd-requests.ts";
 import { ask } from "./raw-http.ts";
 import type { Json } from "./right-requests.ts";
@@ -9,10 +10,9 @@ import { aGateway, anUpstream, hello, helloChat } from "./scene.ts";
 import { beginStream } from "./scripted-upstream.ts";
 import { sendJson, streamed, wholeReply, type Reply } from "./wire-replies.ts";
 
-/** DELTAWIRE_RUNS=10 is ten times as many, DELTAWIRE_SEED another beginning. */
-const runs = Number(process.env["DELTAWIRE_RUNS"] ?? 1);
+/** Another DELTAWIRE_SEED is another beginning. */
 const first = Number(process.env["DELTAWIRE_SEED"] ?? 1) * 1_000_000;
-const count = 600 * runs;
+const count = 600 * times;
 const atOnce = 8;
 
 const reply: Reply = {
@@ -95,7 +95,7 @@ test(
     const entries = gateway.lines.map((line) => JSON.parse(line) as { level: number });
     expect(entries.filter(({ level }) => level >= 50)).toEqual([]);
   },
-  60_000 * runs,
+  60_000 * times,
 );
 
 function isJson(text: string): boolean {

@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
+import { times } from "../../../test/runs.ts";
 import { oddRequest, type OddRequest } from "./odd-requests.ts";
 import { ask, say, type RawReply } from "./raw-http.ts";
 import { upstreamToml } from "./running-gateway.ts";
 import { aGateway, anUpstream } from "./scene.ts";
 import { answers, sendJson, type Reply } from "./wire-replies.ts";
 
-/** DELTAWIRE_RUNS=10 is ten times as many, DELTAWIRE_SEED another beginning. */
-const runs = Number(process.env["DELTAWIRE_RUNS"] ?? 1);
+/** Another DELTAWIRE_SEED is another beginning. */
 const seed = Number(process.env["DELTAWIRE_SEED"] ?? 1);
-const count = 10_000 * runs;
+const count = 10_000 * times;
 const atOnce = 8;
 const patienceMs = 5000;
 
@@ -95,7 +95,7 @@ test(
     expect(statuses.filter((status) => status === 400).length).toBeGreaterThan(count / 10);
     expect((await fetch(`${gateway.url}/healthz`)).status).toBe(200);
   },
-  60_000 * runs,
+  60_000 * times,
 );
 
 test("bytes of any kind on the socket are answered with 4xx, or not at all, and harm nobody", async () => {

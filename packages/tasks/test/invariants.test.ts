@@ -18,8 +18,8 @@ import {
 } from "@deltawire/tasks";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { patience, runs } from "../../../test/runs.ts";
 import { providersIds, randomRun, randomSession, sha256, typesIn, type Run } from "./random-run.ts";
-import { patience, runs } from "./runs.ts";
 
 /*
  * The invariants of the task stream, each over random runs: nested, interrupted, taken over after a crash. What is not

@@ -9,8 +9,8 @@ import {
 } from "@deltawire/tasks";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { patience, runs } from "../../../test/runs.ts";
 import { randomRun, sha256 } from "./random-run.ts";
-import { patience, runs } from "./runs.ts";
 
 /*
  * A fuzzer that changes legal logs. Whatever it does is either named by the validator, or one of the exceptions below:

@@ -22,8 +22,8 @@ import {
   type TaskEvent,
   type UiChunk,
 } from "@deltawire/tasks";
+import { runs } from "../../../test/runs.ts";
 import { randomRun } from "./random-run.ts";
-import { runs } from "./runs.ts";
 import { recorder, scriptedTask, usage } from "./scripted-task.ts";
 
 describe("a task as a UI message", () => {

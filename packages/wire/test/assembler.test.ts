@@ -7,7 +7,7 @@ import {
 } from "@deltawire/wire";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { runs } from "./runs.ts";
+import { runs } from "../../../test/runs.ts";
 
 const declared = ["get_weather", "get_time", "get", "health"];
 

@@ -7,8 +7,8 @@ import {
 } from "@deltawire/wire";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { runs } from "../../../test/runs.ts";
 import { upstreamRules } from "../check/upstream-rules.ts";
-import { runs } from "./runs.ts";
 
 const call = (id: string, name = "f") => ({
   id,

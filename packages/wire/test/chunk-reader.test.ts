@@ -1,7 +1,7 @@
 import { ChunkReader, Repairs } from "@deltawire/wire";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { runs } from "./runs.ts";
+import { runs } from "../../../test/runs.ts";
 import { call, chunk } from "./chat-stream.ts";
 
 const reader = () => {

@@ -3,8 +3,8 @@ import { checkCodexConfig, parseModelProvider } from "@deltawire/wire/codex";
 import fc from "fast-check";
 import { parse } from "smol-toml";
 import { describe, expect, test } from "vitest";
+import { runs } from "../../../test/runs.ts";
 import { outcome } from "./outcome.ts";
-import { runs } from "./runs.ts";
 
 /* Every text below was printed by Codex 0.166.0 for the same configuration. */
 

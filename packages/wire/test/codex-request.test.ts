@@ -2,8 +2,8 @@ import { WireError } from "@deltawire/wire";
 import { assembleChatRequest, chatPath, chatTools } from "@deltawire/wire/codex";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { runs } from "../../../test/runs.ts";
 import { outcome } from "./outcome.ts";
-import { runs } from "./runs.ts";
 
 const said = (role: string, ...texts: string[]) => ({
   type: "message",

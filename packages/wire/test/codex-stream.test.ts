@@ -2,10 +2,10 @@ import { SseDecoder, type SseEvent, type StreamEnd } from "@deltawire/wire";
 import { chatStream, ChatStreamParser, type CodexEvent } from "@deltawire/wire/codex";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { runs } from "../../../test/runs.ts";
 import { byteByByte, cutAt } from "../check/play.ts";
 import { body, call } from "./chat-stream.ts";
 import { outcome } from "./outcome.ts";
-import { runs } from "./runs.ts";
 
 function read(
   reads: Iterable<string | Uint8Array>,

@@ -15,7 +15,7 @@ import {
 } from "@deltawire/wire";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { runs } from "./runs.ts";
+import { runs } from "../../../test/runs.ts";
 
 /* Requests that are nearly right: whatever can be decoded can be asked of every upstream. */
 

@@ -10,8 +10,8 @@ import {
 } from "@deltawire/wire";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { runs } from "../../../test/runs.ts";
 import { workTime } from "../../../test/work-time.ts";
-import { runs } from "./runs.ts";
 import { chatSequenceFaults } from "../check/chat-sequence.ts";
 import { playToChat, playToResponses } from "../check/play.ts";
 import { responseSequenceFaults } from "../check/response-sequence.ts";

@@ -6,8 +6,8 @@ import {
 } from "@deltawire/wire";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { runs } from "../../../test/runs.ts";
 import { workTime } from "../../../test/work-time.ts";
-import { runs } from "./runs.ts";
 
 const said = (id?: string, name?: string, args?: unknown) =>
   ({ id, function: { name, arguments: args } }) as ChatToolCallDelta;

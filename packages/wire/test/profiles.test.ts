@@ -17,10 +17,10 @@ import {
 } from "@deltawire/wire";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { runs } from "../../../test/runs.ts";
 import { upstreamRules, type RuleName } from "../check/upstream-rules.ts";
 import { ruledCases } from "./demanding-requests.ts";
 import { history, send, words } from "./histories.ts";
-import { runs } from "./runs.ts";
 
 interface Known {
   rules: RuleName[];

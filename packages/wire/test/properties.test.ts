@@ -9,7 +9,7 @@ import {
 } from "@deltawire/wire";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { runs } from "./runs.ts";
+import { runs } from "../../../test/runs.ts";
 import { chatSequenceFaults } from "../check/chat-sequence.ts";
 import { cutAt, playToChat, playToResponses } from "../check/play.ts";
 import { responseSequenceFaults } from "../check/response-sequence.ts";

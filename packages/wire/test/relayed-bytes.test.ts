@@ -15,10 +15,10 @@ import {
 } from "@deltawire/wire";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { runs } from "../../../test/runs.ts";
 import { cutAt } from "../check/play.ts";
 import { chunk, usageChunk } from "./chat-stream.ts";
 import { newIds } from "./reply-translations.ts";
-import { runs } from "./runs.ts";
 
 /* When the bytes of an upstream may go to a client of the same wire as they came. */
 

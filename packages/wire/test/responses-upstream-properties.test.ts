@@ -9,9 +9,9 @@ import {
 } from "@deltawire/wire";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { runs } from "../../../test/runs.ts";
 import { chatSequenceFaults } from "../check/chat-sequence.ts";
 import { cutAt, playResponsesToChat, playResponsesToResponses } from "../check/play.ts";
-import { runs } from "./runs.ts";
 
 /* What must hold for every Responses upstream, whatever it sends and in whatever order. */
 

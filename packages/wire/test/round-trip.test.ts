@@ -18,11 +18,11 @@ import {
 } from "@deltawire/wire";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { runs } from "../../../test/runs.ts";
 import { responsesRequestFaults } from "../check/responses-rules.ts";
 import { upstreamRules } from "../check/upstream-rules.ts";
 import { chunk, usageChunk } from "./chat-stream.ts";
 import { history as anyHistory, send, words } from "./histories.ts";
-import { runs } from "./runs.ts";
 
 /* What goes through both wires comes back as it was. */
 

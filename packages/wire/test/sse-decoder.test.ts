@@ -1,7 +1,7 @@
 import { SseDecoder, WireError, type SseEvent } from "@deltawire/wire";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { runs } from "./runs.ts";
+import { runs } from "../../../test/runs.ts";
 
 function decode(reads: (string | Uint8Array)[], options = {}): SseEvent[] {
   const decoder = new SseDecoder({ utf8: new TextDecoder(), ...options });

@@ -10,9 +10,9 @@ import {
 } from "@deltawire/wire";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { runs } from "../../../test/runs.ts";
 import { upstreamRules } from "../check/upstream-rules.ts";
 import { history, send, words } from "./histories.ts";
-import { runs } from "./runs.ts";
 
 describe("a server that lets no role speak twice in a row", () => {
   const flags = { sameRoleTwice: false } as const;

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { collectResponse, genericProfile, withFlags } from "@deltawire/wire";
+import { runs } from "../../../test/runs.ts";
 import { playToResponses } from "../check/play.ts";
 import { ThinkTags, type TaggedText } from "../src/chat-upstream/think-tags.ts";
-import { runs } from "./runs.ts";
 
 function split(pieces: string[], startsInside = false): { reasoning: string; text: string } {
   const tags = new ThinkTags(startsInside);

@@ -15,10 +15,10 @@ import {
 } from "@deltawire/wire";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { runs } from "../../../test/runs.ts";
 import { chatSequenceFaults } from "../check/chat-sequence.ts";
 import { call, chunk } from "./chat-stream.ts";
 import { newIds } from "./reply-translations.ts";
-import { runs } from "./runs.ts";
 
 /* Tools that a Chat upstream gets under other names or as functions, and their calls on the way back. */
 

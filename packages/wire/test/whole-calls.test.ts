@@ -11,7 +11,7 @@ import {
 } from "@deltawire/wire";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { runs } from "./runs.ts";
+import { runs } from "../../../test/runs.ts";
 import { chatSequenceFaults } from "../check/chat-sequence.ts";
 import { saidOnResponses } from "../check/said.ts";
 import { playToResponses } from "../check/play.ts";

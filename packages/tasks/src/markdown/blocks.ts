@@ -11,6 +11,8 @@ export type Block =
   | { type: "table"; head: Inline[][]; rows: Inline[][][]; sides: Side[] }
   | { type: "rule" };
 
+export type Table = Extract<Block, { type: "table" }>;
+
 export type HeadingLevel = 1 | 2 | 3 | 4 | 5 | 6;
 
 export type Side = "left" | "center" | "right" | undefined;

@@ -2,7 +2,7 @@ import { BlockParser } from "./block-parser.ts";
 import type { Block } from "./blocks.ts";
 import { nextPiece, withoutReturn } from "./line-pieces.ts";
 import { MadeAnew } from "./made-anew.ts";
-import { References, type Mark } from "./references.ts";
+import { References, type Extent } from "./references.ts";
 import { isUndecided } from "./settled-tail.ts";
 
 export function parseMarkdown(text: string): Block[] {
@@ -41,7 +41,7 @@ export class GrowingMarkdown {
   #open: readonly Block[] = [];
   #state: "growing" | "ended" = "growing";
   /** What was defined and used when the text ended, but for its open end. */
-  #settled: Mark = nothing;
+  #settled: Extent = nothing;
   #kept = 0;
   #remade = new Set<number>();
 
@@ -81,7 +81,7 @@ export class GrowingMarkdown {
         this.#rests.push({
           at: piece.next,
           blocks: this.frozen.length,
-          mark: this.#references.mark,
+          extent: this.#references.extent,
         });
     }
     this.#state = "growing";
@@ -94,7 +94,7 @@ export class GrowingMarkdown {
     if (this.#state === "ended") return;
     this.#state = "ended";
     this.#readAgain(Number.POSITIVE_INFINITY);
-    this.#settled = this.#references.mark;
+    this.#settled = this.#references.extent;
     this.#readAgain(Number.POSITIVE_INFINITY, this.#look());
   }
 
@@ -125,14 +125,10 @@ export class GrowingMarkdown {
   #rewind(text: string): void {
     const same = commonLength(text, this.#text.slice(0, this.#read));
     while ((this.#rests.at(-1)?.at ?? 0) > same) this.#rests.pop();
-    const { at, blocks, mark } = this.#rests.at(-1) ?? start;
-    this.#references.backTo(mark);
+    const { at, blocks, extent } = this.#rests.at(-1) ?? start;
+    this.#references.backTo(extent);
     this.#kept = Math.min(this.#kept, blocks);
-    this.#parser = new BlockParser(
-      this.#references,
-      this.frozen.slice(0, blocks),
-      this.#parser.work,
-    );
+    this.#parser = this.#parser.behind(blocks);
     this.#read = at;
     this.#inLine = false;
   }
@@ -141,11 +137,11 @@ export class GrowingMarkdown {
 interface Rest {
   readonly at: number;
   readonly blocks: number;
-  readonly mark: Mark;
+  readonly extent: Extent;
 }
 
-const nothing: Mark = { defined: 0, uses: 0 };
-const start: Rest = { at: 0, blocks: 0, mark: nothing };
+const nothing: Extent = { defined: 0, uses: 0 };
+const start: Rest = { at: 0, blocks: 0, extent: nothing };
 
 function commonLength(one: string, other: string): number {
   const length = Math.min(one.length, other.length);

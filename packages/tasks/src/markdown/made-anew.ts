@@ -1,5 +1,4 @@
-import type { Block, Inline, ListItem } from "./blocks.ts";
-import type { Container, Table } from "./open-blocks.ts";
+import type { Block, Inline, ListItem, Table } from "./blocks.ts";
 import type { Place } from "./references.ts";
 
 /**
@@ -15,24 +14,13 @@ export class MadeAnew {
     if (block !== undefined) blocks[nth] = this.#block(block, place, depth + 1, inline);
   }
 
-  /** False: the place is in the leaf that is open in them. */
-  inContainers(containers: readonly Container[], place: Place, inline: Inline[]): boolean {
-    let depth = 1;
-    for (const one of containers) {
-      if (one.type === "list") {
-        if ((place[depth] ?? 0) < one.items.length) {
-          this.#inItems(one.items, place, depth, inline);
-          return true;
-        }
-        depth += 1;
-      }
-      if ((place[depth] ?? 0) < one.blocks.length) {
-        this.inBlocks(one.blocks, place, depth, inline);
-        return true;
-      }
-      depth += 1;
-    }
-    return false;
+  inItems(items: ListItem[], place: Place, depth: number, inline: Inline[]): void {
+    const nth = place[depth] ?? 0;
+    const item = items[nth];
+    if (item === undefined) return;
+    const made = this.#once(item, () => ({ ...item, blocks: [...item.blocks] }));
+    this.inBlocks(made.blocks, place, depth + 1, inline);
+    items[nth] = made;
   }
 
   table(table: Table, place: Place, depth: number, inline: Inline[]): Table {
@@ -58,7 +46,7 @@ export class MadeAnew {
       }
       case "list": {
         const made = this.#once(block, () => ({ ...block, items: [...block.items] }));
-        this.#inItems(made.items, place, depth, inline);
+        this.inItems(made.items, place, depth, inline);
         return made;
       }
       case "table":
@@ -66,15 +54,6 @@ export class MadeAnew {
       default:
         return block;
     }
-  }
-
-  #inItems(items: ListItem[], place: Place, depth: number, inline: Inline[]): void {
-    const nth = place[depth] ?? 0;
-    const item = items[nth];
-    if (item === undefined) return;
-    const made = this.#once(item, () => ({ ...item, blocks: [...item.blocks] }));
-    this.inBlocks(made.blocks, place, depth + 1, inline);
-    items[nth] = made;
   }
 
   #once<Part extends object>(part: Part, copy: () => Part): Part {

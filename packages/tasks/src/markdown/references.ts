@@ -20,7 +20,7 @@ interface Label {
 }
 
 /** How much has been defined and used. */
-export interface Mark {
+export interface Extent {
   readonly defined: number;
   readonly uses: number;
 }
@@ -31,7 +31,7 @@ export class References {
   readonly #defined: string[] = [];
   readonly #uses: Use[] = [];
   readonly #due = new Set<Use>();
-  #mark: Mark = { defined: 0, uses: 0 };
+  #extent: Extent = { defined: 0, uses: 0 };
   /** The labels that the text which was read last has named in vain. */
   #missed: Set<string> | undefined;
   /** One for all texts, not a closure for each cell and paragraph. */
@@ -42,11 +42,12 @@ export class References {
   };
 
   /** The same one until something is defined or used. */
-  get mark(): Mark {
+  get extent(): Extent {
     const { length: defined } = this.#defined;
     const { length: uses } = this.#uses;
-    if (this.#mark.defined !== defined || this.#mark.uses !== uses) this.#mark = { defined, uses };
-    return this.#mark;
+    if (this.#extent.defined !== defined || this.#extent.uses !== uses)
+      this.#extent = { defined, uses };
+    return this.#extent;
   }
 
   /** The first definition of a label counts. */
@@ -59,7 +60,7 @@ export class References {
   }
 
   /** What came since is taken back. */
-  backTo({ defined, uses }: Mark): void {
+  backTo({ defined, uses }: Extent): void {
     for (const use of this.#uses.splice(uses)) {
       use.there = false;
       this.#due.delete(use);

@@ -37,7 +37,7 @@ export function isUndecided(line: string, leaf: string): boolean {
   // A table goes on with a row, mostly.
   if (leaf === "table" && !line.includes("|") && line.length < 40) return true;
   if (leaf === "code") return /^[ \t]*(?:`{1,2}|~{1,2})$/.test(line);
-  if (leaf === "address" || leaf === "title") return true;
+  if (leaf === "address" || leaf === "title") return line.length < longestHeld;
   if (leaf === "untitled" && /^[ \t>]*["'(]/.test(line)) return true;
   return beginnings.test(line) || (leaf !== "paragraph" && mayDefine(line));
 }
@@ -52,5 +52,8 @@ function mayDefine(line: string): boolean {
   const address = found[1]?.toLowerCase() ?? "";
   return linked.some((start) => start.startsWith(address) || address.startsWith(start));
 }
+
+/** What is longer is shown: it may be no definition after all. */
+const longestHeld = 200;
 
 const linked = ["http://", "https://", "mailto:", "/api/blobs/"];

@@ -20,6 +20,25 @@ test.each([
   ["```html\n&lt;p&gt;\n```\n&lt;p&gt;", "&lt;p&gt;\n<p>"],
   ["https://a.example/?b=1&amp;c=2 &amp; more", "https://a.example/?b=1&amp;c=2 & more"],
   ["[R&amp;D](https://a.example/?b=1&amp;c)", "R&D"],
+  ["See [the **page**][1] and ![a cat][Cats].", "See the page and a cat."],
+  ["Read [the book][], [`code`][x].", "Read the book, code."],
+  ["[![a picture][p]](https://a.example)", "a picture"],
+  ["[a \\] b][1]", "a \\] b"],
+  ["One\n\n[1]: https://a.example 'title'\n[2]: <https://b.example>\n\nTwo", "One\n\n\nTwo"],
+  ["[a]: https://a.example\r\n  (its title)\r\nb", "b"],
+  ["> [a]: https://a.example\n- [b]: mailto:b@b.example\nc", "c"],
+  ["[A b], [c], ![a  B], x[a b]\n\n[a b]: https://a.example", "A b, [c], a  B, xa b\n"],
+  ["[1][2] [3][4]\n\n[2]: https://a.example", "1 [3][4]\n"],
+  ["x[i][j]\n\n[j]: https://a.example", "xi\n"],
+  ["[a](https://b.example)\n\n[a]: https://a.example", "a\n"],
+  ["`[a]` \\[a] [a]\n\n[a]: https://a.example", "[a] \\[a] a\n"],
+  ["```\n[a]: https://a.example\n[b][a]\n```", "[a]: https://a.example\n[b][a]"],
+  ["`[a][b]`", "[a][b]"],
+  ["[R&amp;D][1]", "R&D"],
+  ["[text][^1], [text][2][^3]", "[text], text"],
+  ["[^1]: https://a.example", ": https://a.example"],
+  ["[1][source](https://a.example)", "[1]source"],
+  ["# [a]: https://a.example", "[a]: https://a.example"],
 ])("%j is read as %j", (markdown, words) => {
   expect(withoutMarks(markdown)).toBe(words);
 });
@@ -34,6 +53,18 @@ test.each([
   "a ** b",
   "**",
   "AT&T &co;",
+  "[label]",
+  "It is sunny [1][2].",
+  "grid[x][0] = row[y][]",
+  "string[][] and [][]",
+  "[^note][^other]",
+  "\\[a][b]",
+  "[a] [b]",
+  "[a][ ]",
+  "[Ann]: Hello",
+  "[a]: ./b",
+  "[a]: javascript:b",
+  '[a]: https://a.example "a title" and more',
 ])("%j is left as it is", (text) => {
   expect(withoutMarks(text)).toBe(text);
 });
@@ -58,6 +89,10 @@ const marks = [
   "\n",
   "&amp;",
   "&#39;",
+  "\\",
+  "[a][b]",
+  "\n[a]: https://1.2",
+  ' "',
 ];
 
 test("nothing is said that was not there, and a long line of marks takes no time", () => {
@@ -86,4 +121,32 @@ test("nothing is said that was not there, and a long line of marks takes no time
       workTime(() => withoutMarks(mark.repeat(1000))),
       mark,
     ).toBeLessThan(100);
+});
+
+test.each([
+  "[",
+  "![",
+  "]",
+  "][",
+  "[a",
+  "[a][",
+  "[a][b]",
+  "[a]",
+  "[a](",
+  '[a](b "',
+  "[a](<",
+  "[a\n",
+  "[a]:\n",
+  '[a]: https://a.example "\n',
+  "[a]: https://a.example\n",
+  "\\",
+  "[\\]",
+  "\\[",
+  "`[",
+  "``[` ",
+])("a text of %j alone is read once, whether its label is defined or not", (mark) => {
+  // Work that grows with the square of this takes seconds.
+  const text = `${mark.repeat(20_000)}]`;
+  expect(workTime(() => withoutMarks(text))).toBeLessThan(500);
+  expect(workTime(() => withoutMarks(`[a]: https://a.example\n${text}`))).toBeLessThan(500);
 });

@@ -63,6 +63,15 @@ test.each(growing)("while a text grows it shows %s", (_, text, expected) => {
   expect(shown(text).trimEnd()).toBe(expected.trimEnd());
 });
 
+test.each(['"', "("])(
+  "a title that %s begins and nothing ends holds back no more than a few lines",
+  (quote) => {
+    const lines = Array.from({ length: 100 }, (_, nth) => `line ${nth}`).join("\n");
+    const seen = shown(`[a]: https://b.c ${quote}so\n${lines}`);
+    expect(seen).toContain("line 98");
+  },
+);
+
 test("what was held back is shown when the text has ended", () => {
   for (const text of ["a **b", "a `b", "a\n\n##x", "a\n\n| b |", "a [b", "a\n\n12.", "a\n\n[b]:"]) {
     const markdown = new GrowingMarkdown();

@@ -1,23 +1,19 @@
 import { expect, test } from "vitest";
 import { GrowingMarkdown, parseMarkdown } from "@deltawire/tasks/markdown";
-import { workTime } from "../../../../test/work-time.ts";
-import { patience } from "../runs.ts";
+import { patience } from "../../../../test/runs.ts";
+import { slowdown } from "../../../../test/work-time.ts";
 import { hostileMarkdown } from "./hostile-markdown.ts";
 
 const small = hostileMarkdown(20_000);
 const large = hostileMarkdown(160_000);
 const names = Object.keys(small);
 
-const fastest = (work: () => void): number => Math.min(...[0, 1, 2].map(() => workTime(work)));
-
 test.each(names)("eight times as much of %s takes about eight times as long", patience, (name) => {
-  // Eight small ones, for a small one alone takes less than the clock can tell.
-  const eightSmall = fastest(() => {
-    for (let nth = 0; nth < 8; nth += 1) parseMarkdown(small[name] ?? "");
-  });
-  const oneLarge = fastest(() => parseMarkdown(large[name] ?? ""));
-  // Quadratic work would take eight times as long as the small ones. What is below 60 ms is mostly noise.
-  expect(oneLarge).toBeLessThan(Math.max(eightSmall * 3, 60));
+  const slower = slowdown(
+    () => parseMarkdown(small[name] ?? ""),
+    () => parseMarkdown(large[name] ?? ""),
+  );
+  expect(slower).toBeLessThan(3);
 });
 
 function depthOf(value: unknown): number {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseMarkdown } from "@deltawire/tasks/markdown";
-import { runs } from "../runs.ts";
+import { runs } from "../../../../test/runs.ts";
 import { anyMarkdown } from "./any-markdown.ts";
 import { blocksShown, shown } from "./shown.ts";
 

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { annotate } from "@deltawire/tasks";
 import { GrowingMarkdown, parseMarkdown, withCites } from "@deltawire/tasks/markdown";
-import { runs } from "../runs.ts";
+import { runs } from "../../../../test/runs.ts";
 
 const isKnown = (n: number) => n < 5;
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { chatToGlued, currentPath, gluedAnswer, type AnswerVersion } from "@deltawire/tasks/chats";
-import { runs } from "../../runs.ts";
+import { runs } from "../../../../../test/runs.ts";
 import { anyChat } from "./any-chat.ts";
 import { answer, call, sampleChat, text } from "./sample-chat.ts";
 

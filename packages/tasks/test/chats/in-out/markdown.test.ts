@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { chatToMarkdown, type Chat } from "@deltawire/tasks/chats";
-import { runs } from "../../runs.ts";
+import { runs } from "../../../../../test/runs.ts";
 import { WrittenChat } from "../written-chat.ts";
 import { anyChat } from "./any-chat.ts";
 import { answer, blobUrl, call, dot, sampleChat, sampleWorld, sound, text } from "./sample-chat.ts";

@@ -10,7 +10,7 @@ import {
   type FileBlob,
   type ImportedChat,
 } from "@deltawire/tasks/chats";
-import { runs } from "../../runs.ts";
+import { runs } from "../../../../../test/runs.ts";
 import { WrittenChat } from "../written-chat.ts";
 import { anyChat } from "./any-chat.ts";
 import {

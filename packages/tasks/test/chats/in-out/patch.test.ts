@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { applyPatch, newChat, patchBetween } from "@deltawire/tasks/chats";
-import { runs } from "../../runs.ts";
+import { runs } from "../../../../../test/runs.ts";
 import { WrittenChat } from "../written-chat.ts";
 import { anySteps, grown } from "./any-chat.ts";
 import { sampleWorld } from "./sample-chat.ts";

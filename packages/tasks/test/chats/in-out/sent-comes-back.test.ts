@@ -11,7 +11,7 @@ import {
   type ChatSettings,
 } from "@deltawire/tasks/chats";
 import { wellFormedJson } from "@deltawire/tasks";
-import { runs } from "../../runs.ts";
+import { runs } from "../../../../../test/runs.ts";
 import { sampleBlobs, sampleWorld } from "./sample-chat.ts";
 
 /** As JSON may have them: with halves of characters, and none at all. */
