@@ -83,3 +83,21 @@ test("whether a call was carried out that a crash has cut off is asked too, with
   expect(pending[0]).not.toHaveProperty("input_schema");
   await runtime.cancel(started.id, "user");
 });
+
+test("a result that is held comes with what its run came to", async () => {
+  const fail = defineTool({
+    name: "fail",
+    description: "Fails.",
+    approval: { result: "on error" },
+    run: () => {
+      throw new Error("no such place");
+    },
+  });
+  const { agent } = scriptedAgent([[{ call: "fail", args: {} }]], { tools: [fail] });
+  const started = await start(agent);
+  await waits(started);
+  expect(await started.runtime.pending()).toMatchObject([
+    { approval: { kind: "result" }, outcome: "failed" },
+  ]);
+  await started.runtime.cancel(started.id, "user");
+});

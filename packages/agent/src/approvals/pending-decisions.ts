@@ -1,4 +1,4 @@
-import type { JsonObject, TaskApproval, TaskLog, TaskTree } from "@deltawire/tasks";
+import type { JsonObject, TaskApproval, TaskLog, TaskState, TaskTree } from "@deltawire/tasks";
 import type { PendingApproval } from "@deltawire/tasks/chats";
 import type { Agent } from "../agent.ts";
 import type { PrivateParts } from "../log/private-parts.ts";
@@ -66,6 +66,7 @@ function pendingIn(
       (item) => item.type === "tool_call" && item.call_id === approval.call_id,
     );
     const input_schema = schemaOf(approval, agentOf);
+    const outcome = heldOutcome(approval, task);
     return [
       {
         approval,
@@ -77,6 +78,7 @@ function pendingIn(
           ? { call: { name: call.name, arguments: call.arguments } }
           : {}),
         ...(input_schema === undefined ? {} : { input_schema }),
+        ...(outcome === undefined ? {} : { outcome }),
       },
     ];
   });
@@ -88,4 +90,10 @@ function schemaOf(
 ): JsonObject | undefined {
   const agent = kind === "call" ? agentOf(task_id) : undefined;
   return agent && toolsetOf(agent).tools.get(tool)?.parameters;
+}
+
+/** What a run came to whose result is held. */
+function heldOutcome({ kind, call_id }: TaskApproval, { executions }: TaskState) {
+  if (kind !== "result") return undefined;
+  return executions.findLast((run) => run.call_id === call_id)?.outcome;
 }

@@ -77,7 +77,7 @@ export class ChainRecorder {
         break;
       }
       case "task.approval.resolved":
-        this.#decided(event.approval_id, event.decision);
+        this.#decided(event.approval_id, event.decision, event.arguments);
         break;
       case "task.approval.expired":
         this.#decided(event.approval_id, "expired");
@@ -145,6 +145,7 @@ export class ChainRecorder {
         round: task.round,
         name: item.name,
         arguments: item.arguments,
+        changedArguments: undefined,
         outcome: atWork,
         result: undefined,
         startedAt: undefined,
@@ -172,10 +173,11 @@ export class ChainRecorder {
     if (child === undefined) this.#toolMs += tookMs;
   }
 
-  #decided(approvalId: string, decision: string): void {
+  #decided(approvalId: string, decision: string, changed?: string): void {
     const { call, isOfResult } = this.#asked.get(approvalId) ?? {};
     if (call === undefined) return;
     call.decisions.push(decision);
+    if (changed !== undefined) call.changedArguments = changed;
     if (isOfResult === true && decision !== "approve") call.isRefused = true;
   }
 
@@ -186,7 +188,7 @@ export class ChainRecorder {
   }
 
   #recordOf(call: CallNotes): CallRecord {
-    const { result, startedAt, durationMs, decisions } = call;
+    const { changedArguments, result, startedAt, durationMs, decisions } = call;
     const child = this.#tasks.get(call.callId);
     const usage = child?.usage;
     const isShown = !call.isRefused && call.outcome !== "denied";
@@ -198,6 +200,7 @@ export class ChainRecorder {
       round: call.round,
       name: call.name,
       arguments: call.arguments,
+      ...(changedArguments === undefined ? {} : { changed_arguments: changedArguments }),
       outcome: call.outcome,
       ...(isShown && result !== undefined ? { result: shortened(result) } : {}),
       ...(startedAt === undefined ? {} : { started_at: startedAt }),
@@ -231,6 +234,7 @@ interface CallNotes {
   readonly round: number;
   readonly name: string;
   readonly arguments: string;
+  changedArguments: string | undefined;
   outcome: string;
   result: string | undefined;
   startedAt: string | undefined;

@@ -98,18 +98,24 @@ test("what people decided is told, and a result that was refused is not", async 
     { tools: [held] },
   );
   const started = await start(agent, {}, { now: ticking() });
-  await decide(started, {});
+  await decide(started, { arguments: '{"room":2}' });
   await decide(started, { decision: "redact", replacement: "nothing" });
   await decide(started, {});
   await decide(started, { decision: "approve" });
   await decide(started, { decision: "deny", reason: "no" });
   const { record, events } = await recordOf(started);
   expect(record.calls).toMatchObject([
-    { decisions: ["approve", "redact"], outcome: "completed" },
+    {
+      arguments: "{}",
+      changed_arguments: '{"room":2}',
+      decisions: ["approve", "redact"],
+      outcome: "completed",
+    },
     { decisions: ["approve", "approve"], outcome: "completed", result: "the secret" },
     { decisions: ["deny"], outcome: "denied" },
   ]);
   expect(record.calls.map((call) => "result" in call)).toEqual([false, true, false]);
+  expect(record.calls[1]).not.toHaveProperty("changed_arguments");
   const waits = events.filter(({ type }) => type === "task.input_required");
   expect(record.stats.waited_ms).toBeGreaterThanOrEqual(waits.length * 10);
 });

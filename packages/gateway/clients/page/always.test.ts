@@ -1,10 +1,22 @@
+import { defineAgent } from "@deltawire/agent";
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { freePort } from "../../check/checked-gateway.ts";
 import { deltawire, temporaryFolder } from "../../test/deltawire-process.ts";
+import { doorman, openDoor } from "./doorman.ts";
+import { HeldModel } from "./held-model.ts";
+import { callLine } from "./in-chat.ts";
 import { ask, endedAnswer, lastAnswer, staged, takePicture, type Person } from "./stage.ts";
 
-const stage = staged({ paceMs: 8 });
+const held = new HeldModel();
+/** Has somebody whose answer runs for as long as a test wants. */
+const landlord = defineAgent({
+  name: "landlord",
+  instructions: "You have doors held.",
+  model: "lab/clean",
+  agents: [doorman],
+});
+const stage = staged({ paceMs: 8, held, agents: [landlord, doorman] });
 const longAnswer = "long 300";
 const words = Array.from({ length: 300 });
 
@@ -15,9 +27,14 @@ async function saidAtEnd(tab: Page): Promise<string> {
 }
 
 async function expectSameInFreshTab(person: Person, tab: Page): Promise<void> {
-  const said = await saidAtEnd(tab);
-  const fresh = await person.tab(new URL(tab.url()).hash);
-  await expect.poll(() => saidAtEnd(fresh)).toBe(said);
+  await endedAnswer(tab);
+  await expectSame(tab, await person.tab(new URL(tab.url()).hash));
+}
+
+async function expectSame(...tabs: Page[]): Promise<void> {
+  await expect
+    .poll(() => Promise.all(tabs.map(saidAtEnd)))
+    .toSatisfy((said: string[]) => new Set(said).size === 1);
 }
 
 /** Of a long answer: how many words of it are there. */
@@ -32,9 +49,9 @@ function notice(tab: Page) {
   return tab.getByRole("banner").getByRole("status").first();
 }
 
-/** It says so, and after a while nothing. */
+/** It says so, and after a while nothing. Begun before it is back: what it says is gone soon. */
 async function expectBack(tab: Page): Promise<void> {
-  await notice(tab).getByText("Connected again").waitFor();
+  await notice(tab).getByText("Connected again").waitFor({ timeout: 30_000 });
   await expect.poll(() => notice(tab).innerText(), { timeout: 10_000 }).toBe("");
 }
 
@@ -42,6 +59,7 @@ describe("a reload", () => {
   test("in mid-sentence goes on where it was, and ends as if there had been none", async () => {
     const person = await stage.person();
     const tab = await person.tab(await stage.chat());
+    held.holdAfter(100);
     await ask(tab, longAnswer);
     await expect.poll(() => wordCount(tab)).toBeGreaterThan(30);
     await tab.reload();
@@ -49,6 +67,7 @@ describe("a reload", () => {
     expect(await wordCount(tab)).toBeGreaterThan(30);
     expect(await lastAnswer(tab).getAttribute("aria-busy")).toBe("true");
     await takePicture(tab, "always-reloaded-in-mid-sentence");
+    held.letGo();
     await expectSameInFreshTab(person, tab);
     expect(await wordCount(tab)).toBe(words.length);
   });
@@ -65,14 +84,18 @@ describe("a reload", () => {
 
   test("in the middle of a sub-agent shows it at work, and ends as if there had been none", async () => {
     const person = await stage.person();
-    const tab = await person.tab(await stage.chat());
-    await ask(tab, "ask forecaster about the weather in Paris");
-    await lastAnswer(tab).getByRole("button", { name: "Stop forecaster" }).waitFor();
+    const tab = await person.tab(await stage.chat({ agent: "landlord" }));
+    await ask(tab, "ask doorman to hold_door");
+    const atWork = callLine(lastAnswer(tab), /^Sub-agent doorman hold_door .*Running/);
+    const stop = lastAnswer(tab).getByRole("button", { name: "Stop doorman" });
+    await atWork.waitFor();
+    await stop.waitFor();
     await tab.reload();
-    await lastAnswer(tab)
-      .getByRole("button", { name: /^Sub-agent forecaster/ })
-      .waitFor();
+    await atWork.waitFor();
+    await stop.waitFor();
+    openDoor();
     await expectSameInFreshTab(person, tab);
+    expect(await saidAtEnd(tab)).toContain("Somebody went through.");
   });
 
   test("keeps what was written and not sent, in each chat", async () => {
@@ -102,18 +125,20 @@ test("a second tab sees every word as it comes, and so does one in another brows
   const watching = [await person.tab(hash), await somebody.tab(hash)];
   for (const other of watching)
     await other.getByRole("textbox", { name: "Message", exact: true }).waitFor();
+  held.holdAfter(50);
   await ask(tab, longAnswer);
   for (const other of watching) {
     await expect.poll(() => wordCount(other)).toBeGreaterThan(5);
     expect(await lastAnswer(other).getAttribute("aria-busy")).toBe("true");
   }
-  const said = await saidAtEnd(tab);
-  for (const other of watching) await expect.poll(() => saidAtEnd(other)).toBe(said);
+  held.letGo();
+  await expectSame(tab, ...watching);
 });
 
 test("offline, the page says so; back again, it has what was said meanwhile", async () => {
   const person = await stage.person();
   const tab = await person.tab(await stage.chat());
+  held.holdAfter(50);
   await ask(tab, longAnswer);
   await expect.poll(() => wordCount(tab)).toBeGreaterThan(10);
   await person.context.setOffline(true);
@@ -121,6 +146,7 @@ test("offline, the page says so; back again, it has what was said meanwhile", as
     .getByText(/This device is offline/)
     .waitFor();
   await takePicture(tab, "always-offline");
+  held.letGo();
   const chatId = new URL(tab.url()).hash.split("/").at(-1) ?? "";
   const isRunning = async () => {
     const reply = await fetch(`${stage.gateway.url}/api/chats?limit=20`);
@@ -128,8 +154,7 @@ test("offline, the page says so; back again, it has what was said meanwhile", as
     return data.find(({ chat_id }) => chat_id === chatId)?.running;
   };
   await expect.poll(isRunning).toBe(0);
-  await person.context.setOffline(false);
-  await expectBack(tab);
+  await Promise.all([expectBack(tab), person.context.setOffline(false)]);
   await expectSameInFreshTab(person, tab);
   expect(await wordCount(tab)).toBe(words.length);
 });
@@ -150,8 +175,7 @@ test("a gateway that is killed in mid-sentence is waited for, and the answer is 
   expect(await wordCount(tab)).toBeGreaterThan(10);
   await takePicture(tab, "always-gateway-killed");
   await first.ended;
-  await deltawire(["--port", port], { cwd }).url;
-  await expectBack(tab);
+  await Promise.all([expectBack(tab), deltawire(["--port", port], { cwd }).url]);
   await expectSameInFreshTab(person, tab);
   expect(await wordCount(tab)).toBe(words.length);
 });
@@ -169,8 +193,7 @@ test("a question outlives the gateway that was killed while it waited", async ()
     .getByText(/The connection to the gateway is lost/)
     .waitFor();
   await first.ended;
-  await deltawire(["--port", port], { cwd }).url;
-  await expectBack(tab);
+  await Promise.all([expectBack(tab), deltawire(["--port", port], { cwd }).url]);
   await lastAnswer(tab).getByRole("button", { name: "Approve" }).click();
   await expectSameInFreshTab(person, tab);
   expect(await saidAtEnd(tab)).toContain("would have been sent");

@@ -1,6 +1,7 @@
 import { defineAgent, defineTool } from "@deltawire/agent";
 import type { Locator, Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
+import { HeldModel } from "./held-model.ts";
 import { answeredIn, callLine, endedAnswers } from "./in-chat.ts";
 import { lastAnswer, say, staged, takePicture } from "./stage.ts";
 
@@ -130,18 +131,21 @@ describe("a call", () => {
   });
 
   test("counts while somebody looks on", async () => {
-    const { tab, answer } = await asked("slow_count to 2");
-    const progress = answer.getByRole("progressbar", { name: "Progress of slow_count" });
-    await expect
-      .poll(() => progress.evaluate((bar: HTMLProgressElement) => bar.value), { interval: 20 })
-      .toBe(0.5);
+    const tab = await (await stage.person()).tab(await stage.chat());
+    const progress = await watchedProgress(tab);
+    await say(tab, "slow_count to 2");
     await endedAnswers(tab, 1);
-    await callLine(answer, /^slow_count 2 Done 1\.\d s$/).waitFor();
+    expect(await progress()).toContain(0.5);
+    // Twice a second.
+    await callLine(lastAnswer(tab), /^slow_count 2 Done [1-9][\d.]* s$/).waitFor();
   });
 
   test("that fails says so, and why", async () => {
     const { tab, answer } = await asked('fail_on_purpose because "I say so"');
     const question = answer.getByRole("group", { name: /result of fail_on_purpose/ });
+    await question.getByText("It failed. Failures are shown to you before").waitFor();
+    await callLine(answer, /Failed, waiting for you$/).waitFor();
+    await takePicture(tab, "answers-failure-held");
     await question.getByRole("button", { name: "Release" }).click();
     await endedAnswers(tab, 1);
     const line = callLine(answer, /^fail_on_purpose I say so Failed/);
@@ -161,45 +165,49 @@ describe("a call", () => {
     await answer.getByRole("button", { name: "Picture 1, enlarge" }).click();
     await tab.getByRole("dialog", { name: "Picture 1" }).getByRole("img").waitFor();
     await tab.keyboard.press("Escape");
-    expect(await tab.getByRole("dialog").count()).toBe(0);
+    await tab.getByRole("dialog").waitFor({ state: "detached" });
   });
 });
 
 describe("arguments that are long", () => {
-  const slow = staged({ paceMs: 40 });
+  const held = new HeldModel();
+  const slow = staged({ held });
 
   test("are seen while the model still writes them", async () => {
     const tab = await (await slow.person()).tab(await slow.chat());
-    const seen = await watchedCalls(tab);
     const words = "a house by the sea with forty windows, a garden and a roof of red tiles";
+    const line = callLine(lastAnswer(tab), /^draw_picture .*Preparing/);
+    const written = async () => ((await line.textContent()) ?? "").replace(/Preparing$/, "");
+    held.holdAfter(3, "tool_calls");
     await say(tab, `draw_picture of "${words}"`);
-    await callLine(lastAnswer(tab), /^draw_picture .*Preparing/).waitFor();
+    for (const events of [5, 7, 9]) {
+      const before = await written();
+      held.holdAfter(events, "tool_calls");
+      const hasGrown = (now: string) => now.length > before.length && now.startsWith(before);
+      await expect.poll(written).toSatisfy(hasGrown);
+    }
     await takePicture(tab, "answers-preparing");
+    held.letGo();
     await callLine(lastAnswer(tab), /^draw_picture .*red tiles Done/).waitFor();
-    const growing = (await seen()).filter((line) => line.endsWith("Preparing"));
-    expect(growing.length).toBeGreaterThan(3);
-    const written = growing.map((line) => line.replace(/Preparing$/, ""));
-    for (const [at, line] of written.entries())
-      expect(written[at + 1]?.startsWith(line) ?? line.endsWith('red tiles"}')).toBe(true);
   });
 });
 
-/** All that the line of a call has said, in order. */
-async function watchedCalls(tab: Page): Promise<() => Promise<string[]>> {
-  const lines = await tab.evaluateHandle(() => {
-    const seen: string[] = [];
+/** How far a bar has been, in order. */
+async function watchedProgress(tab: Page): Promise<() => Promise<number[]>> {
+  const values = await tab.evaluateHandle(() => {
+    const seen: number[] = [];
     const look = () => {
-      const text = document.querySelector("[data-call] button[aria-expanded]")?.textContent ?? "";
-      if (text !== "" && text !== seen.at(-1)) seen.push(text);
+      const value = document.querySelector("progress")?.value;
+      if (value !== undefined && value !== seen.at(-1)) seen.push(value);
     };
     new MutationObserver(look).observe(document.body, {
       subtree: true,
       childList: true,
-      characterData: true,
+      attributes: true,
     });
     return seen;
   });
-  return () => lines.jsonValue();
+  return () => values.jsonValue();
 }
 
 describe("a sub-agent", () => {
@@ -213,9 +221,10 @@ describe("a sub-agent", () => {
     await answer.getByText("half of the way").waitFor();
     await callLine(answer, /^dig_tunnel the sea Running/).waitFor();
     await takePicture(tab, "answers-sub-agent-open");
-    await answer.getByRole("button", { name: "Stop digger" }).click();
+    await answer.getByRole("button", { name: "Stop digger" }).press("Enter");
     await endedAnswers(tab, 1);
-    await callLine(answer, /^Sub-agent digger .*Canceled/).waitFor();
+    const stopped = callLine(answer, /^Sub-agent digger .*Canceled/);
+    expect(await stopped.evaluate((one) => one === document.activeElement)).toBe(true);
     expect(await answer.innerText()).not.toMatch(/^Stopped/m);
   });
 
@@ -286,6 +295,6 @@ describe("an answer that has ended", () => {
     const before = await seen();
     await tab.reload();
     await endedAnswers(tab, 1);
-    expect(await seen()).toBe(before);
+    await expect.poll(seen).toBe(before);
   });
 });

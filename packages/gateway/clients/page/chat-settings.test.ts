@@ -144,7 +144,7 @@ test("tokens and cost stand with every turn, and their sum with the chat", async
   await say(tab, "Hello");
   const answer = await endedAnswers(tab, 1);
   const usage = answer.getByTitle("Tokens and cost");
-  expect(await usage.innerText()).toMatch(/^\d+ tokens · cost [\d.]+ · [\d.]+ s$/);
+  await expect.poll(() => usage.innerText()).toMatch(/^\d+ tokens · cost [\d.]+ · [\d.]+ s$/);
   await usage.click();
   const rows = tab.getByRole("dialog", { name: "Tokens and cost" });
   expect(await rows.innerText()).toMatch(

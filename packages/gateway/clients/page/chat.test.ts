@@ -1,5 +1,6 @@
 import type { ElementHandle, Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
+import { HeldModel } from "./held-model.ts";
 import { answers, endedAnswers } from "./in-chat.ts";
 import { endedAnswer, lastAnswer, say, staged, takePicture } from "./stage.ts";
 
@@ -24,6 +25,7 @@ describe("an answer that has come", () => {
     await say(tab, everything);
     const answer = await endedAnswer(tab);
     const table = answer.getByRole("table");
+    await table.waitFor();
     expect(await table.getByRole("columnheader").allInnerTexts()).toEqual(["part", "what it does"]);
     expect(await table.getByRole("row").nth(2).innerText()).toBe("gateway\ttranslates and mends");
 
@@ -92,13 +94,13 @@ describe("an answer that has come", () => {
     await endedAnswers(tab, 1);
     await say(tab, "你好，你是谁？");
     await endedAnswers(tab, 2);
-    const direction = (at: number) =>
+    const direction = (at: number) => () =>
       answers(tab)
         .nth(at)
         .getByText(/Deltawire/)
         .evaluate((paragraph) => getComputedStyle(paragraph).direction);
-    expect(await direction(0)).toBe("rtl");
-    expect(await direction(1)).toBe("ltr");
+    await expect.poll(direction(0)).toBe("rtl");
+    await expect.poll(direction(1)).toBe("ltr");
     await takePicture(tab, "chat-scripts");
   });
 });
@@ -114,7 +116,8 @@ async function coloursIn(element: Promise<ElementHandle | null>): Promise<number
 }
 
 describe("an answer that comes", () => {
-  const stage = staged({ paceMs: 4 });
+  const held = new HeldModel();
+  const stage = staged({ paceMs: 4, held });
 
   test("grows without putting anything in place of what is there", async () => {
     const tab = await (await stage.person()).tab(await stage.chat());
@@ -141,6 +144,7 @@ describe("an answer that comes", () => {
   test("has its links by label when they are defined, in place of what was in brackets", async () => {
     const tab = await (await stage.person()).tab(await stage.chat());
     const words = "Words that nobody links to. ".repeat(80);
+    held.holdAfter(100);
     await say(
       tab,
       `say exactly\n\`\`\`\nRead [the guide][1] and [Notes].\n\n${words}\n\n[1]: https://example.com/guide "A guide"\n[notes]: <https://example.com/notes>\n[bad]: javascript:alert(1)\n\`\`\``,
@@ -148,6 +152,7 @@ describe("an answer that comes", () => {
     const answer = lastAnswer(tab);
     await answer.getByText("Read [the guide][1] and [Notes].").waitFor();
     const beside = await handleOf(answer.getByText("Words that nobody links to."));
+    held.letGo();
     await endedAnswer(tab);
     const links = answer.locator(".markdown a");
     expect(await links.allInnerTexts()).toEqual(["the guide", "Notes"]);
@@ -163,9 +168,10 @@ describe("an answer that comes", () => {
 
   test("is followed at its end, until the reader scrolls up, and again by the button", async () => {
     const tab = await (await stage.person()).tab(await stage.chat());
-    await say(tab, "long 2000");
+    held.holdAfter(100);
+    await say(tab, "long 20000");
     await expect.poll(async () => (await scroll(tab)).top).toBeGreaterThan(200);
-    expect((await scroll(tab)).toEnd).toBeLessThan(40);
+    await expect.poll(async () => (await scroll(tab)).toEnd).toBeLessThan(40);
 
     await lastAnswer(tab).hover({ position: { x: 200, y: 20 }, force: true });
     await tab.mouse.move(700, 400);
@@ -173,6 +179,7 @@ describe("an answer that comes", () => {
     const jump = tab.getByRole("button", { name: /^Jump to the end/ });
     await jump.waitFor();
     const { top, height } = await scroll(tab);
+    held.holdAfter(200);
     await expect.poll(async () => (await scroll(tab)).height).toBeGreaterThan(height + 100);
     expect((await scroll(tab)).top).toBe(top);
     expect(await jump.innerText()).toContain("new text");
@@ -181,8 +188,9 @@ describe("an answer that comes", () => {
     await jump.click();
     await jump.waitFor({ state: "detached" });
     const now = (await scroll(tab)).height;
+    held.holdAfter(400);
     await expect.poll(async () => (await scroll(tab)).height).toBeGreaterThan(now + 100);
-    expect((await scroll(tab)).toEnd).toBeLessThan(40);
+    await expect.poll(async () => (await scroll(tab)).toEnd).toBeLessThan(40);
   });
 
   test("holds at its beginning for who prefers that", async () => {
@@ -193,7 +201,8 @@ describe("an answer that comes", () => {
     await dialog.getByLabel("While an answer streams").selectOption("Stay at its beginning");
     await takePicture(tab, "chat-preferences");
     await dialog.getByRole("button", { name: "Done" }).click();
-    await say(tab, "long 2000");
+    held.holdAfter(200);
+    await say(tab, "long 20000");
     await expect.poll(async () => (await scroll(tab)).toEnd).toBeGreaterThan(300);
     const answerTop = () => lastAnswer(tab).evaluate((one) => one.getBoundingClientRect().top);
     const listTop = await tab
@@ -203,12 +212,14 @@ describe("an answer that comes", () => {
     expect(top - listTop).toBeGreaterThanOrEqual(0);
     expect(top - listTop).toBeLessThan(40);
     const { height } = await scroll(tab);
+    held.holdAfter(400);
     await expect.poll(async () => (await scroll(tab)).height).toBeGreaterThan(height + 100);
     expect(await answerTop()).toBe(top);
   });
 
   test("is stopped, keeps what it has said, and goes on from there", async () => {
     const tab = await (await stage.person()).tab(await stage.chat({ model: "lab/clean" }));
+    held.holdAfter(100);
     await say(tab, "long 2000");
     const answer = lastAnswer(tab);
     await answer.getByText("this is a long answer").waitFor();
@@ -229,11 +240,13 @@ describe("an answer that comes", () => {
 
   test("shows that it is thinking, for how long, and what, to who wants to see it", async () => {
     const tab = await (await stage.person()).tab(await stage.chat({ model: "lab/slow" }));
+    held.holdAfter(5);
     await say(tab, "think about this");
     const thinking = lastAnswer(tab).getByRole("button", { name: /^Thinking …/ });
     await thinking.click();
     await lastAnswer(tab).getByText("I was asked to think").waitFor();
     await takePicture(tab, "chat-thinking");
+    held.letGo();
     await lastAnswer(tab)
       .getByRole("button", { name: /^Thought for/ })
       .waitFor();

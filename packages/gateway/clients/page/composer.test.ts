@@ -116,6 +116,7 @@ describe("what goes with a message", () => {
       },
       [picture, notes].map((file) => ({ ...file, buffer: null, bytes: [...file.buffer] })),
     );
+    await messageBox(tab).waitFor();
     const place = tab.getByRole("main");
     await place.dispatchEvent("dragenter", { dataTransfer: transfer });
     await tab.getByText("Drop files to attach them").waitFor();
@@ -123,7 +124,7 @@ describe("what goes with a message", () => {
     await place.dispatchEvent("dragover", { dataTransfer: transfer });
     await place.dispatchEvent("drop", { dataTransfer: transfer });
     await expect.poll(() => attached(tab).count()).toBe(2);
-    expect(await tab.getByText("Drop files to attach them").count()).toBe(0);
+    await expect.poll(() => tab.getByText("Drop files to attach them").count()).toBe(0);
   });
 
   test("is a long text that was pasted, as a file beside the words", async () => {
@@ -136,7 +137,7 @@ describe("what goes with a message", () => {
     await takePicture(tab, "composer-long-paste");
     await tab.getByRole("button", { name: "Attach it as a file" }).click();
     await attached(tab).getByText("pasted.txt").waitFor();
-    expect(await messageBox(tab).inputValue()).toBe("Read this: ");
+    await expect.poll(() => messageBox(tab).inputValue()).toBe("Read this: ");
   });
 
   test("is a text beside it, which can be changed before it is sent", async () => {
@@ -211,9 +212,9 @@ describe("while an answer runs", () => {
     await tab.keyboard.press("Control+Enter");
     await said("The model hears it when it has answered.").waitFor();
     await expect.poll(() => said("Then say goodbye").evaluate(topInView)).toBe(true);
+    await expect.poll(() => messageBox(tab).inputValue()).toBe("");
     // In one place only.
-    expect(await tab.getByText("Then say goodbye").count()).toBe(1);
-    expect(await messageBox(tab).inputValue()).toBe("");
+    await expect.poll(() => tab.getByText("Then say goodbye").count()).toBe(1);
     await takePicture(tab, "composer-told");
     openDoor();
     const answer = await endedAnswers(tab, 1);
@@ -224,7 +225,73 @@ describe("while an answer runs", () => {
     expect(told("Then say goodbye")).toContain("Say it in French");
     await takePicture(tab, "composer-was-told");
   });
+
+  test("what it did not hear before it was stopped is put back into the message", async () => {
+    const tab = await opened({ agent: "doorman" });
+    await holdTheDoor(tab);
+    await messageBox(tab).fill("Then say goodbye");
+    await tab.keyboard.press("Control+Enter");
+    await tab.getByText("The model hears it when it has answered.").waitFor();
+    expect(await tab.getByRole("button", { name: "Put back into the message" }).count()).toBe(0);
+    await messageBox(tab).fill("First of all");
+    await tab.getByRole("button", { name: "Stop the answer" }).click();
+    await tab.getByText("The model did not hear it.").waitFor();
+    await takePicture(tab, "composer-not-heard");
+    await tab.getByRole("button", { name: "Put back into the message" }).click();
+    expect(await messageBox(tab).inputValue()).toBe("First of all\n\nThen say goodbye");
+    expect(await focusedIn(tab)).toBe("Message");
+  });
 });
+
+test("what cannot be sent stays in the box, and that is said beside it until it is sent", async () => {
+  const person = await stage.person();
+  const tab = await person.tab(await stage.chat({ model: "usual" }));
+  await tab.clock.install();
+  await tab.reload();
+  await messageBox(tab).waitFor();
+  const notSent = tab.getByRole("form", { name: "Message" }).getByText(/^Not sent/);
+  await person.context.setOffline(true);
+  await tab.getByText(/This device is offline/).waitFor();
+  await say(tab, "Say one");
+  await tab.getByText(/Trying to send it/).waitFor();
+  await takePicture(tab, "composer-trying");
+  const triedLonger = async () => {
+    await tab.clock.fastForward(8000);
+    return notSent.count();
+  };
+  await expect.poll(triedLonger).toBe(1);
+  expect(await messageBox(tab).inputValue()).toBe("Say one");
+  expect(await tab.getByRole("region", { name: "Messages" }).innerText()).toBe("");
+  await takePicture(tab, "composer-not-sent");
+  await person.context.setOffline(false);
+  await tab.getByText(/This device is offline/).waitFor({ state: "detached" });
+  expect(await notSent.count()).toBe(1);
+  await messageBox(tab).press("Enter");
+  await notSent.waitFor({ state: "detached" });
+  await endedAnswers(tab, 1);
+  expect(await messages(tab).count()).toBe(1);
+});
+
+test("tools say what they are, and that they are added to those of an agent", async () => {
+  const tab = await opened({ agent: "doorman" });
+  await tab.getByTitle("Tools: those of doorman, none added").click();
+  const menu = tab.getByRole("menu", { name: "Added to what doorman has" });
+  const time = menu.getByRole("menuitemcheckbox", { name: "time", exact: true, checked: false });
+  await expect.poll(() => time.innerText()).toContain("Tells date and time");
+  await takePicture(tab, "composer-tools");
+  await time.click();
+  await tab.getByTitle("Tools: those of doorman, 1 added").click();
+  await menu.getByRole("menuitemcheckbox", { name: "time", checked: true }).waitFor();
+});
+
+/** What the browser keeps of what is not sent yet. */
+async function keptDrafts(tab: Page): Promise<string[]> {
+  const kept = await tab.evaluate(() =>
+    Object.entries(localStorage).filter(([name]) => name.startsWith("deltawire.draft.")),
+  );
+  const texts = kept.map(([, text]) => (JSON.parse(String(text)) as { text: string }).text);
+  return texts.toSorted();
+}
 
 describe("what is not sent yet", () => {
   test("stays with its chat over reloads and other chats, and goes when it is sent", async () => {
@@ -265,7 +332,7 @@ describe("what is not sent yet", () => {
     arrive();
     await endedAnswers(tab, 1);
     await expect.poll(() => messageBox(tab).inputValue()).toBe("");
-    expect(await messageBox(tab).isEditable()).toBe(true);
+    await expect.poll(() => messageBox(tab).isEditable()).toBe(true);
     expect(await attached(tab).getByText("notes.txt").count()).toBe(1);
     expect(await messages(tab).count()).toBe(1);
   });
@@ -296,7 +363,7 @@ describe("what is not sent yet", () => {
     const hash = await stage.chat({ model: "usual" });
     const typing = await person.tab(hash);
     await messageBox(typing).fill("of all tabs");
-    await expect.poll(() => typing.evaluate(() => localStorage.length)).toBeGreaterThan(0);
+    await expect.poll(() => keptDrafts(typing)).toEqual(["of all tabs"]);
     const [sending, changing] = [await person.tab(hash), await person.tab(hash)];
     for (const tab of [sending, changing])
       await expect.poll(() => messageBox(tab).inputValue()).toBe("of all tabs");
@@ -331,11 +398,7 @@ describe("what is not sent yet", () => {
     await expect.poll(() => messageBox(copy).inputValue()).toBe("of the tab");
     await messageBox(copy).fill("of the copy");
     for (const each of [copy, tab]) await each.reload();
-    const kept = await tab.evaluate(() =>
-      Object.entries(localStorage).filter(([name]) => name.startsWith("deltawire.draft.")),
-    );
-    const texts = kept.map(([, text]) => (JSON.parse(String(text)) as { text: string }).text);
-    expect(texts.toSorted()).toEqual(["of the copy", "of the tab"]);
+    await expect.poll(() => keptDrafts(tab)).toEqual(["of the copy", "of the tab"]);
   });
 
   test("is not sent by the Enter of an input method", async () => {
@@ -370,6 +433,39 @@ describe("what is not sent yet", () => {
     await messageBox(tab).fill("line\n".repeat(200));
     expect(await height()).toBeLessThan(400);
   });
+});
+
+test("an edited message is sent by the key that sends any message", async () => {
+  const tab = await opened();
+  await say(tab, "Say one");
+  await endedAnswers(tab, 1);
+  const editor = tab.getByRole("textbox", { name: "Edit your message" });
+  const edit = async () => {
+    await messages(tab).first().hover();
+    await messages(tab).getByRole("button", { name: "Edit", exact: true }).click();
+    await expect.poll(() => focusedIn(tab)).toBe("Edit your message");
+  };
+  await edit();
+  await messages(tab).getByText("Enter sends, Shift+Enter makes a new line").waitFor();
+  await takePicture(tab, "composer-edit-keys");
+  await tab.keyboard.press("Shift+Enter");
+  await tab.keyboard.type("Say two");
+  expect(await editor.inputValue()).toBe("Say one\nSay two");
+  await tab.keyboard.press("Enter");
+  await editor.waitFor({ state: "detached" });
+  await messages(tab).getByRole("group", { name: "Version 2 of 2" }).waitFor();
+  await endedAnswers(tab, 1);
+
+  await pick(tab.getByRole("button", { name: "More", exact: true }), "Preferences");
+  const dialog = tab.getByRole("dialog", { name: "Preferences" });
+  await dialog.getByLabel("A message is sent by").selectOption("Ctrl+Enter or ⌘+Enter");
+  await dialog.getByRole("button", { name: "Done" }).click();
+  await edit();
+  await tab.keyboard.press("Enter");
+  expect(await editor.inputValue()).toBe("Say one\nSay two\n");
+  await tab.keyboard.press("Control+Enter");
+  await editor.waitFor({ state: "detached" });
+  await messages(tab).getByRole("group", { name: "Version 3 of 3" }).waitFor();
 });
 
 describe("an edit that is slow to be saved", () => {

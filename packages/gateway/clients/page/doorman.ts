@@ -26,8 +26,8 @@ export const doorman = defineAgent({
 });
 
 /** Asks the doorman of this chat, and waits until the tool runs. */
-export async function holdTheDoor(tab: Page): Promise<void> {
-  await say(tab, "hold_door");
+export async function holdTheDoor(tab: Page, words = "hold_door"): Promise<void> {
+  await say(tab, words);
   await answers(tab)
     .first()
     .getByRole("button", { name: /^hold_door.*Running/ })

@@ -1,7 +1,16 @@
 import type { Locator, Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { unfoldAll } from "./in-chat.ts";
-import { ask, endedAnswer, focusedIn, lastAnswer, staged, tabTo, takePicture } from "./stage.ts";
+import {
+  ask,
+  endedAnswer,
+  focusedIn,
+  goTo,
+  lastAnswer,
+  staged,
+  tabTo,
+  takePicture,
+} from "./stage.ts";
 
 const stage = staged({ paceMs: 2 });
 const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
@@ -62,7 +71,7 @@ test("a whole conversation goes without a mouse", async () => {
   await takePicture(tab, "keys-shortcuts");
   await keys.press("Escape");
   await dialog.waitFor({ state: "detached" });
-  expect(await tab.evaluate(() => document.activeElement?.tagName)).toBe("MAIN");
+  await expect.poll(() => tab.evaluate(() => document.activeElement?.tagName)).toBe("MAIN");
   await keys.press("n");
   await tab.getByRole("region", { name: "Things to try" }).waitFor();
 });
@@ -126,11 +135,12 @@ describe("in Chinese", () => {
   async function asked(tab: Page, words: string): Promise<Locator> {
     const answers = tab.getByRole("article", { name: /回答/ });
     const lastId = () => answers.evaluateAll((all) => all.at(-1)?.id);
-    const before = await lastId();
     const box = tab.getByRole("textbox", { name: "消息", exact: true });
+    await box.waitFor();
+    const before = await lastId();
     await box.fill(words);
     await box.press("Enter");
-    await expect.poll(lastId).not.toBe(before);
+    await expect.poll(lastId).toSatisfy((id) => id !== undefined && id !== before);
     return answers.last();
   }
 
@@ -147,7 +157,7 @@ describe("in Chinese", () => {
     expect(await tab.evaluate(() => document.documentElement.lang)).toBe("zh-CN");
     await check("start");
 
-    await tab.goto(`${stage.gateway.url}/${await stage.chat()}`);
+    await goTo(tab, await stage.chat());
     const answer = await asked(tab, '请 send_message 给 Bob："你好"');
     await tab.getByRole("button", { name: "批准", exact: true }).waitFor();
     await check("approval");
@@ -184,7 +194,7 @@ describe("in Chinese", () => {
 
     // A picture has the words of both in one element: here all of them are Chinese.
     const hash = await stage.chat({ model: "lab/clean" });
-    await tab.goto(`${stage.gateway.url}/${hash}`);
+    await goTo(tab, hash);
     await ended(tab, await asked(tab, "你好，你是谁？"));
     await tab.goto(`${stage.gateway.url}/${hash}/tree`);
     await tab.getByRole("treeitem").first().waitFor();
@@ -282,6 +292,17 @@ describe("scripts", () => {
   });
 });
 
+test("a table that is written from right to left begins at the right, with each column at one side", async () => {
+  const tab = await (await stage.person()).tab(await stage.chat({ model: "lab/clean" }));
+  await ask(tab, "| الاسم | العمر |\n|---|---|\n| أحمد (Ahmad) | 30 |");
+  const table = (await endedAnswer(tab)).getByRole("table");
+  const head = table.getByRole("columnheader");
+  const x = async (at: number) => (await head.nth(at).boundingBox())?.x ?? 0;
+  expect(await x(0)).toBeGreaterThan(await x(1));
+  const side = (cell: Element) => getComputedStyle(cell).textAlign;
+  expect(await table.getByRole("cell", { name: "30" }).evaluate(side)).toBe("right");
+});
+
 test("the appearance is the system's until another is chosen, which holds after a reload", async () => {
   const person = await stage.person({ colorScheme: "dark" });
   const tab = await person.tab();
@@ -298,6 +319,24 @@ test("the appearance is the system's until another is chosen, which holds after 
   await tab.getByRole("region", { name: "Things to try" }).waitFor();
   expect(await background()).toBe(dark);
   expect(light).not.toBe(dark);
+});
+
+test("on a phone whatever is pressed is large enough for a finger", async () => {
+  const tab = await (await stage.person(phone)).tab(await stage.chat());
+  await ask(tab, "Hello");
+  await endedAnswer(tab);
+  await tab.getByRole("button", { name: /^More for this answer/ }).click();
+  await tab.getByRole("menu").waitFor();
+  const all = await tab.getByRole("button").or(tab.getByRole("menuitem")).all();
+  expect(all.length).toBeGreaterThan(20);
+  const tooSmall: string[] = [];
+  for (const one of all) {
+    const height = (await one.boundingBox())?.height ?? 0;
+    if (height > 0 && height < 36) tooSmall.push(`${await one.innerText()}: ${height}`);
+  }
+  expect(tooSmall).toEqual([]);
+  for (const one of [tab.getByRole("button", { name: "Attach" }), tab.locator(".approvals-button")])
+    expect((await one.boundingBox())?.height).toBe(44);
 });
 
 test("on a phone nothing has to be scrolled sideways", async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { answers, currentLine, markedWords } from "./in-chat.ts";
+import { answers, currentLine, markedWords, settled } from "./in-chat.ts";
 import { say, staged, takePicture } from "./stage.ts";
 
 /* Words are found wherever they were said, also in what is folded or not drawn. */
@@ -40,13 +40,14 @@ describe("finding in a chat", () => {
     // Asked for once more from elsewhere: there it is, to be written over.
     await tab.getByRole("textbox", { name: "Message", exact: true }).focus();
     await tab.keyboard.press("Control+f");
+    await field.and(tab.locator(":focus")).waitFor();
     await tab.keyboard.type("other");
-    expect(await field.inputValue()).toBe("other");
+    await expect.poll(() => field.inputValue()).toBe("other");
     await answer.focus();
     await field.focus();
     await field.press("Escape");
     await field.waitFor({ state: "detached" });
-    expect(await answer.evaluate((node) => node === document.activeElement)).toBe(true);
+    await expect.poll(() => answer.evaluate((node) => node === document.activeElement)).toBe(true);
   });
 
   test("goes to its place in a long answer that nobody has seen yet", async () => {
@@ -65,7 +66,7 @@ describe("finding in a chat", () => {
       await tab.keyboard.press("Control+f");
       await tab.getByRole("searchbox", { name: "Find in this chat" }).fill(words);
       await expect.poll(() => currentLine(tab)).toContain(words);
-      await tab.waitForTimeout(500);
+      await settled(tab);
       expect(await currentLine(tab)).toContain(words);
     }
   });
@@ -91,8 +92,8 @@ describe("finding in a chat", () => {
       await field.press("Enter");
     }
     await goesTo(100);
-    await tab.waitForTimeout(500);
-    await goesTo(100);
+    await settled(tab);
+    expect(await currentLine(tab)).toBe("Step 100 has the needle.");
     await takePicture(tab, "find-far-step");
     await field.press("Shift+Enter");
     await goesTo(30);
@@ -126,11 +127,11 @@ describe("finding in a chat", () => {
       };
       await goesTo("Answer");
       await expect.poll(() => count.innerText()).toBe("message 1 of 2");
-      expect(await markedWords(tab)).toContain("Answer");
+      await expect.poll(() => markedWords(tab)).toContain("Answer");
       await takePicture(tab, `find-signs-${colorScheme}`);
       await field.press("Enter");
       await goesTo("## Answer this too");
-      expect(await count.innerText()).toBe("message 2 of 2");
+      await expect.poll(() => count.innerText()).toBe("message 2 of 2");
       await expect.poll(() => markedWords(tab)).toContain("## Answer");
       // Only where it is with its signs: not in the other messages, which have the word alone.
       expect(await markedWords(tab)).not.toContain("answer");
@@ -142,6 +143,59 @@ describe("finding in a chat", () => {
       await expect.poll(() => found.getAttribute("data-marked")).toBe("true");
     },
   );
+
+  test("finds what is drawn, however it was written, and nothing that nobody sees", async () => {
+    const content = [
+      "See [the text][b] more, and [Notes] here.",
+      '[a map](https://maps.example "Title") there, [b](https://maps.example/A_(b)) too: R&amp;D\\\nnext line',
+      "Of `c` it is $e = m c^2$ today, as | is said.",
+      "```ts\nconst one = 1;\n```",
+      "| left | right |\n| --- | --- |\n| **1** st | 2 |",
+      "[B]: https://x.example/secret\n[notes]: https://x.example/hidden",
+    ].join("\n\n");
+    const messages = [
+      { role: "user", content: "Please." },
+      { role: "assistant", content },
+    ];
+    const tab = await (await stage.person()).tab(await stage.importChat({ messages }));
+    const answer = answers(tab).last();
+    await answer.locator(".katex").first().waitFor();
+    await tab.keyboard.press("Control+f");
+    const field = tab.getByRole("searchbox", { name: "Find in this chat" });
+    const count = tab.getByRole("search").getByRole("status");
+    const found = [
+      ["the text more", "the text more"],
+      ["notes here", "Notes here"],
+      ["a map there", "a map there"],
+      ["b too", "b too"],
+      ["r&d", "R&D"],
+      ["d next", "Dnext"],
+      ["one = 1", "one = 1"],
+      ["1 st", "1 st"],
+    ] as const;
+    const says = async (typed: string, said: string) => {
+      await expect.poll(() => count.textContent(), { message: typed }).toBe(said);
+    };
+    const marks = async (typed: string, marked: readonly string[]) => {
+      await expect.poll(() => markedWords(tab), { message: typed }).toEqual(marked);
+    };
+    for (const [typed, marked] of found) {
+      await field.fill(typed);
+      await marks(typed, [marked]);
+      await says(typed, "in 1 message");
+    }
+    await field.fill("m c^2");
+    await expect.poll(async () => (await markedWords(tab)).join()).toContain("e = m c^2");
+    await says("m c^2", "in 1 message");
+    await takePicture(tab, "find-formula");
+    for (const typed of ["secret", "hidden", "title", "typescript", "left right", "it is e"]) {
+      await field.fill("notes here");
+      await marks("notes here", ["Notes here"]);
+      await field.fill(typed);
+      await says(typed, "Not in this chat");
+      await marks(typed, []);
+    }
+  });
 
   test("says on a phone what it counts", async () => {
     const messages = [

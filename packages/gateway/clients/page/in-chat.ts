@@ -51,6 +51,15 @@ export async function sendEdited(message: Locator, words: string, how: string): 
   await field.waitFor({ state: "detached" });
 }
 
+/** In an open list of models: found by a part of its name, and taken by the keyboard. */
+export async function takeModel(within: Locator, model: string): Promise<void> {
+  const field = within.getByRole("combobox");
+  await field.fill(model);
+  await within.getByRole("option", { name: model }).first().waitFor();
+  await field.press("Enter");
+  await field.waitFor({ state: "detached" });
+}
+
 /** Somebody else answers in this chat from now on. */
 export async function chooseWho(tab: Page, who: string): Promise<void> {
   const form = tab.getByRole("form", { name: "Message" });
@@ -108,8 +117,12 @@ export async function downloadedBy(
 /** All that a model was told when it answered these words; what it is told to name a chat does not count. */
 export function toldWith(requests: Stage["requests"], words: string): string {
   const bodies = requests.map(({ body }) => JSON.stringify(body ?? null));
-  const wanted = (body: string) => body.includes(words) && !body.includes("Write a title for this");
-  return bodies.findLast(wanted) ?? "nothing";
+  return bodies.findLast((body) => body.includes(words) && !isForTitle(body)) ?? "nothing";
+}
+
+/** Whether a model was asked by this to name a chat. */
+export function isForTitle(body: string): boolean {
+  return body.includes("Write a title for this");
 }
 
 /** Whether the beginning of something in a chat can be seen. */
@@ -121,6 +134,31 @@ export function topInView(element: Element): boolean {
 
 export function conversation(tab: Page): Locator {
   return tab.getByRole("log", { name: "Conversation" });
+}
+
+/** Scrolls a chat by so many px, and waits until all that is in sight then is drawn. Runs in the page. */
+export async function scrollDrawn(list: Element, px: number): Promise<void> {
+  const isEmptyInSight = (room: Element) => {
+    const { top: above, bottom: below } = list.getBoundingClientRect();
+    const { top, bottom } = room.getBoundingClientRect();
+    return room.childElementCount === 0 && bottom > above && top < below;
+  };
+  list.scrollTop += px;
+  // It takes a frame to learn what has come near, and a busy machine more than one to draw it.
+  for (let frames = 0; frames < 3;) {
+    await new Promise((resolve) => requestAnimationFrame(resolve));
+    frames = [...list.querySelectorAll(".chat-room")].some(isEmptyInSight) ? 0 : frames + 1;
+  }
+}
+
+/** When the page has nothing to do any more: what it draws once there is time for it is drawn. */
+export async function settled(tab: Page): Promise<void> {
+  await tab.evaluate(async () => {
+    for (let times = 0; times < 10; times += 1) {
+      await new Promise((resolve) => requestAnimationFrame(resolve));
+      await new Promise((resolve) => requestIdleCallback(resolve));
+    }
+  });
 }
 
 /** What stands out as found in a chat. */

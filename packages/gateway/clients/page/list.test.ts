@@ -10,7 +10,7 @@ import {
   sendEdited,
   undo,
 } from "./in-chat.ts";
-import { say, staged, takePicture } from "./stage.ts";
+import { goTo, say, staged, takePicture } from "./stage.ts";
 
 /* All chats: how they stand, how they are found, and what can be done with them from outside. */
 
@@ -22,8 +22,8 @@ async function chatsOf(...said: string[]): Promise<Page> {
   let tab: Page | undefined;
   for (const words of said) {
     const hash = await stage.chat();
-    tab ??= await person.tab(hash);
-    await tab.goto(`${tab.url().split("#")[0]}${hash}`);
+    if (tab === undefined) tab = await person.tab(hash);
+    else await goTo(tab, hash);
     await say(tab, words);
     await endedAnswers(tab, 1);
     await row(tab, words).waitFor();
@@ -65,6 +65,7 @@ describe("each chat", () => {
     const [tab, other] = [await person.tab(hash), await person.tab()];
     await say(tab, 'please send_message to Bob: "hello"');
     for (const each of [tab, other]) await list(each).getByText("1 answer waits for you").waitFor();
+    await row(other, "please send_message").getByText("Waits for you", { exact: true }).waitFor();
     await takePicture(other, "list-waiting");
     await tab.getByRole("button", { name: "Approve" }).first().click();
     await endedAnswers(tab, 1);
@@ -87,11 +88,12 @@ describe("each chat", () => {
     await field.press("Enter");
     await row(tab, "Weather").waitFor();
     await tab.getByRole("main").getByText("Weather").first().waitFor();
-    expect(await link(tab, "Weather").evaluate((one) => one === document.activeElement)).toBe(true);
+    await expect.poll(() => link(tab, "Weather").evaluate(hasFocus)).toBe(true);
 
     await link(tab, "Weather").press("F2");
     await field.fill("Nothing of it");
     await field.press("Escape");
+    await field.waitFor({ state: "detached" });
     expect(await titles(tab)).toEqual(["Weather"]);
   });
 
@@ -135,6 +137,7 @@ describe("each chat", () => {
     await tab.getByRole("combobox").fill("said first");
     await tab.getByRole("option", { name: new RegExp(`^${name}`) }).waitFor();
     await tab.keyboard.press("Escape");
+    await tab.getByRole("dialog").waitFor({ state: "detached" });
     await search(tab).fill("first");
     await list(tab).getByText("1 chat found").waitFor();
     expect(await titles(tab)).toEqual([name]);
@@ -142,7 +145,7 @@ describe("each chat", () => {
 
   test("can be pinned: then it is first, and says so", async () => {
     const tab = await chatsOf("The first one", "The second one");
-    expect(await titles(tab)).toEqual(["The second one", "The first one"]);
+    await expect.poll(() => titles(tab)).toEqual(["The second one", "The first one"]);
     await act(tab, "The first one", "Pin");
     await expect.poll(() => titles(tab)).toEqual(["The first one", "The second one"]);
     await list(tab).getByRole("heading", { name: "Pinned" }).waitFor();
@@ -166,6 +169,17 @@ describe("each chat", () => {
     await takePicture(tab, "list-filtered");
     await list(tab).getByRole("button", { name: "Show chats without the tag “sea” too" }).click();
     await expect.poll(() => titles(tab)).toHaveLength(2);
+  });
+
+  test("has a tag by Enter, which saves when there is none to add", async () => {
+    const tab = await chatsOf("The first one");
+    await act(tab, "The first one", "Tags…");
+    const field = tab.getByRole("dialog").getByRole("textbox", { name: "Tag" });
+    await field.fill("sea");
+    await field.press("Enter");
+    await field.press("Enter");
+    await row(tab, "The first one").getByText("sea", { exact: true }).waitFor();
+    expect(await tab.getByRole("dialog").count()).toBe(0);
   });
 
   test("is deleted and comes back by undo", async () => {
@@ -289,7 +303,7 @@ describe("files", () => {
     await choose(tab, file);
     await tab.getByText("1 chat imported").waitFor();
     await expect.poll(() => titles(tab)).toEqual(["Tell me of otters", "Tell me of otters"]);
-    expect(await answers(tab).first().locator(".answer").innerText()).toBe(before);
+    await expect.poll(() => answers(tab).first().locator(".answer").innerText()).toBe(before);
   });
 
   test("that are broken are refused, with the places of their faults", async () => {
@@ -354,7 +368,7 @@ describe("by keys alone", () => {
     await expect.poll(() => link(tab, "The third one").evaluate(hasFocus)).toBe(true);
     await tab.keyboard.press("ArrowDown");
     await tab.keyboard.press("ArrowDown");
-    expect(await link(tab, "The first one").evaluate(hasFocus)).toBe(true);
+    await expect.poll(() => link(tab, "The first one").evaluate(hasFocus)).toBe(true);
     await takePicture(tab, "list-keys");
     await tab.keyboard.press("Enter");
     await messages(tab).filter({ hasText: "The first one" }).waitFor();
@@ -362,7 +376,7 @@ describe("by keys alone", () => {
     await tab.keyboard.press("ArrowUp");
     await tab.keyboard.press("Delete");
     await expect.poll(() => titles(tab)).toEqual(["The third one", "The first one"]);
-    expect(await link(tab, "The first one").evaluate(hasFocus)).toBe(true);
+    await expect.poll(() => link(tab, "The first one").evaluate(hasFocus)).toBe(true);
   });
 });
 

@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
-import { answers, conversation, currentLine, markedWords } from "./in-chat.ts";
+import { answers, conversation, currentLine, markedWords, scrollDrawn } from "./in-chat.ts";
 import { say, staged, takePicture } from "./stage.ts";
 
 /* A chat of 1,000 messages: it opens at its end, and all of it is there. */
@@ -40,28 +40,26 @@ interface Seen {
   readonly top: number;
 }
 
-/** The questions in sight, and those that come into sight on the way up, in steps of so many px; 0: it stays. */
-function questionsInSight(tab: Page, step = 0): Promise<Seen[][]> {
-  return conversation(tab).evaluate(async (list, px) => {
-    const look = (): Seen[] => {
-      const { top: above, height } = list.getBoundingClientRect();
-      return [...list.querySelectorAll(".chat-bubble")].flatMap((bubble) => {
-        const { top, bottom } = bubble.getBoundingClientRect();
-        const number = Number(/^Question (\d+)$/.exec(bubble.textContent ?? "")?.[1]);
-        return bottom > above && top < above + height ? [{ number, top: top - above }] : [];
-      });
-    };
-    const seen = [look()];
-    const end = px > 0 ? 0 : list.scrollTop;
-    while (list.scrollTop > end) {
-      list.scrollTop -= px;
-      // What has come near is drawn and measured by then.
-      for (let frame = 0; frame < 3; frame += 1)
-        await new Promise((resolve) => requestAnimationFrame(resolve));
-      seen.push(look());
-    }
-    return seen;
-  }, step);
+function questionsInSight(tab: Page): Promise<Seen[]> {
+  return conversation(tab).evaluate((list) => {
+    const { top: above, height } = list.getBoundingClientRect();
+    return [...list.querySelectorAll(".chat-bubble")].flatMap((bubble) => {
+      const { top, bottom } = bubble.getBoundingClientRect();
+      const number = Number(/^Question (\d+)$/.exec(bubble.textContent ?? "")?.[1]);
+      return bottom > above && top < above + height ? [{ number, top: top - above }] : [];
+    });
+  });
+}
+
+/** Those, and those that come into sight on the way up, in steps of so many px. */
+async function questionsOnWayUp(tab: Page, step: number): Promise<Seen[][]> {
+  const list = conversation(tab);
+  const seen = [await questionsInSight(tab)];
+  while ((await list.evaluate(({ scrollTop }) => scrollTop)) > 0) {
+    await list.evaluate(scrollDrawn, -step);
+    seen.push(await questionsInSight(tab));
+  }
+  return seen;
 }
 
 describe("a chat of 1,000 messages", () => {
@@ -72,8 +70,8 @@ describe("a chat of 1,000 messages", () => {
         Math.round(list.scrollHeight - list.clientHeight - list.scrollTop),
       );
     await expect.poll(toEnd).toBeLessThan(12);
-    const [seen] = await questionsInSight(tab);
-    expect(seen?.at(-1)?.number).toBe(turns);
+    const seen = await questionsInSight(tab);
+    expect(seen.at(-1)?.number).toBe(turns);
     await takePicture(tab, "long-end");
     // Of so many only those near to what is seen are drawn.
     expect(await answers(tab).count()).toBeLessThan(60);
@@ -82,7 +80,7 @@ describe("a chat of 1,000 messages", () => {
   test("is scrolled through to its beginning, in order, and nothing jumps", async () => {
     const tab = await opened();
     const step = 500;
-    const seen = await questionsInSight(tab, step);
+    const seen = await questionsOnWayUp(tab, step);
     const jumps: string[] = [];
     // The last step is as long as there is left to go.
     for (const [at, now] of seen.slice(1, -1).entries())
@@ -134,21 +132,21 @@ describe("a chat of 1,000 messages", () => {
     };
     // From where it is on: 49, then 490 to 499, and around.
     await goesTo(49);
-    expect(await count.textContent()).toBe("message 1 of 11");
+    await expect.poll(() => count.textContent()).toBe("message 1 of 11");
     await field.press("Enter");
     await goesTo(490);
     await field.press("Shift+Enter");
     await goesTo(49);
     await field.press("Shift+Enter");
     await goesTo(499);
-    expect(await count.textContent()).toBe("message 11 of 11");
+    await expect.poll(() => count.textContent()).toBe("message 11 of 11");
 
     await field.fill("wombats");
     await expect.poll(() => count.textContent()).toBe("Not in this chat");
-    expect(await markedWords(tab)).toEqual([]);
+    await expect.poll(() => markedWords(tab)).toEqual([]);
     await field.press("Escape");
     await field.waitFor({ state: "detached" });
-    expect(await composer.evaluate((box) => box === document.activeElement)).toBe(true);
+    await expect.poll(() => composer.evaluate((box) => box === document.activeElement)).toBe(true);
   });
 
   test("leaves the browser its own keys, pressed once more", async () => {

@@ -1,7 +1,7 @@
 import type { Locator, Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { toneFor } from "../../src/demo/media.ts";
-import { answers, conversation, messageBox, messages } from "./in-chat.ts";
+import { answers, conversation, messageBox, messages, scrollDrawn } from "./in-chat.ts";
 import { staged } from "./stage.ts";
 
 /* Of a long chat only what is near is drawn, and what somebody uses. */
@@ -41,13 +41,8 @@ function isFocused(element: Element): boolean {
 
 /** In steps after each of which what has come near is drawn; up where it is negative. */
 async function scrollBy(tab: Page, px: number): Promise<void> {
-  await conversation(tab).evaluate(async (list, by) => {
-    for (let gone = 0; gone < Math.abs(by); gone += 1000) {
-      list.scrollTop += Math.sign(by) * 1000;
-      for (let frame = 0; frame < 3; frame += 1)
-        await new Promise((resolve) => requestAnimationFrame(resolve));
-    }
-  }, px);
+  for (let gone = 0; gone < Math.abs(px); gone += 1000)
+    await conversation(tab).evaluate(scrollDrawn, Math.sign(px) * 1000);
 }
 
 /** All of them that are drawn, from the last one up; tells their text. */
@@ -81,7 +76,7 @@ describe("what is out of sight", () => {
     expect(await answers(tab).count()).toBeGreaterThan(50);
     await tab.evaluate(() => getSelection()?.collapse(document.body, 0));
     await expect.poll(() => answers(tab).count()).toBeLessThan(25);
-    expect(await answer(tab, turns).count()).toBe(0);
+    await expect.poll(() => answer(tab, turns).count()).toBe(0);
   });
 
   test("stays as long as the focus is there or beside it, and no longer", async () => {
@@ -94,7 +89,7 @@ describe("what is out of sight", () => {
     };
     await question(tab, focused).focus();
     await scrollBy(tab, -10_000);
-    expect(await drawn()).toEqual([above, focused, below]);
+    await expect.poll(drawn).toEqual([above, focused, below]);
     expect(await question(tab, focused).evaluate(isFocused)).toBe(true);
     await select(question(tab, focused));
     await question(tab, focused).blur();
@@ -136,12 +131,13 @@ describe("what is out of sight", () => {
         .map((room) => ({ room, height: room.getBoundingClientRect().height })),
     );
     await scrollBy(tab, -3000);
-    const empty = await rooms.evaluate((all) =>
-      all
-        .filter(({ room }) => room.isConnected && room.childElementCount === 0)
-        .map(({ room, height }) => ({ was: height, now: room.getBoundingClientRect().height })),
-    );
-    expect(empty.length).toBeGreaterThan(1);
-    for (const { was, now } of empty) expect(now).toBeCloseTo(was, 1);
+    const empty = () =>
+      rooms.evaluate((all) =>
+        all
+          .filter(({ room }) => room.isConnected && room.childElementCount === 0)
+          .map(({ room, height }) => ({ was: height, now: room.getBoundingClientRect().height })),
+      );
+    await expect.poll(async () => (await empty()).length).toBeGreaterThan(1);
+    for (const { was, now } of await empty()) expect(now).toBeCloseTo(was, 1);
   });
 });

@@ -1,8 +1,9 @@
 import { defineAgent, defineTool } from "@deltawire/agent";
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
+import { looks, watchFor } from "./barriers.ts";
 import { moreOf, pick, unfoldAll } from "./in-chat.ts";
-import { ask, barriersOn, endedAnswer, lastAnswer, staged, takePicture } from "./stage.ts";
+import { ask, endedAnswer, goTo, lastAnswer, staged, takePicture } from "./stage.ts";
 
 const secret = "sk-of-the-model-0123456789";
 
@@ -184,7 +185,7 @@ test("in a whole session nothing is asked of another server, nothing is forbidde
   const tab = await person.tab();
   await ask(tab, "Show me markdown with a table, code and math");
   await endedAnswer(tab);
-  await tab.goto(`${stage.gateway.url}/${await stage.chat()}`);
+  await goTo(tab, await stage.chat());
   await ask(tab, "What is the weather in Paris and Rome?");
   await endedAnswer(tab);
   const answer = await ask(tab, 'please send_message to Bob: "hello"');
@@ -204,23 +205,6 @@ test("in a whole session nothing is asked of another server, nothing is forbidde
 });
 
 describe("nobody is kept out", () => {
-  const looks = {
-    light: { colorScheme: "light" },
-    dark: { colorScheme: "dark" },
-    phone: { viewport: { width: 390, height: 844 }, hasTouch: true },
-  } as const;
-
-  /** Looks at one view after the other, and keeps what is wrong with each. */
-  function watchFor(tab: Page, look: string) {
-    const barriers: Record<string, string[]> = {};
-    const check = async (view: string) => {
-      const found = await barriersOn(tab);
-      if (found.length > 0) barriers[view] = found;
-      await takePicture(tab, `axe-${view}-${look}`);
-    };
-    return { barriers, check };
-  }
-
   test.each(Object.entries(looks))("%s", async (look, options) => {
     const person = await stage.person(options);
     const tab = await person.tab();
@@ -229,7 +213,7 @@ describe("nobody is kept out", () => {
     await check("start");
 
     const hash = await stage.chat();
-    await tab.goto(`${stage.gateway.url}/${hash}`);
+    await goTo(tab, hash);
     const asked = [
       "Show me markdown with a table, code and math",
       "What is the weather in Paris and Rome?",
@@ -254,8 +238,9 @@ describe("nobody is kept out", () => {
     await ask(tab, 'please send_message to Bob: "hello"');
     await lastAnswer(tab).getByRole("button", { name: "Approve" }).waitFor();
     await tab.getByRole("button", { name: "Approvals: 1 waiting for you" }).click();
-    await check("approvals");
     const tray = tab.getByRole("region", { name: "Waiting for you" });
+    await tray.waitFor();
+    await check("approvals");
     await tray.getByRole("button", { name: "Edit" }).click();
     await check("decision");
     await tab.keyboard.press("Escape");
@@ -298,8 +283,8 @@ describe("nobody is kept out", () => {
     expect(barriers).toEqual({});
   });
 
-  test.each(["light", "dark"] as const)("%s: lists, dialogs and a comparison", async (look) => {
-    const person = await stage.person({ colorScheme: look });
+  test.each(Object.entries(looks))("%s: lists, dialogs and a comparison", async (look, options) => {
+    const person = await stage.person(options);
     const hash = await stage.chat();
     const tab = await person.tab(hash);
     const { barriers, check } = watchFor(tab, look);
@@ -319,9 +304,14 @@ describe("nobody is kept out", () => {
     await dialog.waitFor({ state: "detached" });
 
     await pick(moreOf(lastAnswer(tab)), "Retry with another model…");
+    await dialog.waitFor();
     await check("retry");
     await dialog.getByRole("button", { name: /^Who answers this once/ }).click();
     await dialog.getByRole("combobox").fill("think-tags");
+    await dialog
+      .getByRole("option", { name: /think-tags/ })
+      .first()
+      .waitFor();
     await check("retry-models");
     await tab.keyboard.press("Enter");
     await dialog.getByRole("button", { name: "Retry" }).click();
@@ -330,6 +320,7 @@ describe("nobody is kept out", () => {
 
     await tab.goto(`${stage.gateway.url}/${hash}/tree`);
     await tab.getByRole("treeitem", { name: /think-tags/ }).click();
+    await tab.getByRole("complementary", { name: "The chosen message" }).waitFor();
     await check("tree-panel");
     await tab.getByRole("button", { name: "Compare versions" }).click();
     await tab.getByRole("region", { name: "Side B" }).locator("mark").first().waitFor();
@@ -338,6 +329,11 @@ describe("nobody is kept out", () => {
     await check("comparison-whole");
 
     const list = tab.getByRole("navigation", { name: "Chats" });
+    if (look === "phone") {
+      await tab.getByRole("button", { name: "Show the list of chats" }).tap();
+      await list.getByRole("listitem").first().waitFor();
+      await check("list");
+    }
     await list.getByRole("textbox", { name: "Search chats" }).fill("markdown");
     await list.locator("mark").first().waitFor();
     await check("found");
@@ -345,6 +341,7 @@ describe("nobody is kept out", () => {
     const row = list.getByRole("listitem").first();
     await row.hover();
     await pick(row.getByRole("button", { name: /^Actions for/ }), "Delete");
+    await tab.getByRole("region", { name: "Messages" }).getByText("Deleted").waitFor();
     await check("deleted");
     await pick(list.getByRole("button", { name: /^Import, deleted/ }), "Deleted chats");
     await list
@@ -370,7 +367,7 @@ describe("nobody is kept out", () => {
     await check("start");
 
     const hash = await stage.chat();
-    await tab.goto(`${stage.gateway.url}/${hash}`);
+    await goTo(tab, hash);
     const box = tab.getByRole("textbox", { name: "消息", exact: true });
     await box.fill('请 send_message 给 Bob："你好"');
     await box.press("Enter");

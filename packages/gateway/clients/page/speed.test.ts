@@ -1,8 +1,8 @@
 import { gzipSync } from "node:zlib";
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
-import { callLine, topInView } from "./in-chat.ts";
-import { ask, endedAnswer, focusedIn, staged, type Person } from "./stage.ts";
+import { callLine, settled, topInView } from "./in-chat.ts";
+import { ask, endedAnswer, focusedIn, goTo, staged, type Person } from "./stage.ts";
 
 /* What can be counted and does not depend on how busy the machine is; `npm run bench:page` has the times. */
 
@@ -27,11 +27,13 @@ describe("what is loaded", () => {
     await shown(tab);
     const addedBy = async (chat: string) => {
       const before = new Set(loadedBy(person));
-      await tab.goto(`${stage.gateway.url}/${chat}`);
+      await goTo(tab, chat);
       await shown(tab);
-      const now = loadedBy(person).filter((path) => !before.has(path));
-      // What two parts of the page need of Markdown is a file of its own.
-      return new Set(now.map((path) => /^assets\/(?:growing-)?(\w+?)[-_.]/.exec(path)?.[1]));
+      return () => {
+        const now = loadedBy(person).filter((path) => !before.has(path));
+        // What two parts of the page need of Markdown is a file of its own.
+        return new Set(now.map((path) => /^assets\/(?:growing-)?(\w+?)[-_.]/.exec(path)?.[1]));
+      };
     };
     const added = async (content: string) => {
       const messages = [
@@ -40,12 +42,14 @@ describe("what is loaded", () => {
       ];
       return addedBy(await stage.importChat({ messages }));
     };
-    expect(await addedBy(await stage.chat())).toEqual(new Set(["markdown"]));
-    expect(await added("Some *words*.")).toEqual(new Set());
-    expect(await added("Other *words* with `code`.")).toEqual(new Set());
-    expect(await added("```ts\nconst one = 1;\n```")).toEqual(new Set(["core", "typescript"]));
-    expect(await added("```ts\nconst two = 2;\n```")).toEqual(new Set());
-    expect(await added("$$x^2$$")).toContain("katex");
+    const nothing = new Set();
+    await expect.poll(await addedBy(await stage.chat())).toEqual(new Set(["markdown"]));
+    expect((await added("Some *words*."))()).toEqual(nothing);
+    expect((await added("Other *words* with `code`."))()).toEqual(nothing);
+    const forCode = await added("```ts\nconst one = 1;\n```");
+    await expect.poll(forCode).toEqual(new Set(["core", "typescript"]));
+    expect((await added("```ts\nconst two = 2;\n```"))()).toEqual(nothing);
+    await expect.poll(await added("$$x^2$$")).toContain("katex");
   });
 });
 
@@ -86,13 +90,13 @@ describe("an answer of 2,000 calls", () => {
       const card = tab.locator('[data-call="call_3"]');
       await expect.poll(() => card.evaluate((one) => one === document.activeElement)).toBe(true);
       await shown(tab);
-      expect(await card.evaluate(topInView)).toBe(true);
+      await expect.poll(() => card.evaluate(topInView)).toBe(true);
       expect(await line(3).getAttribute("aria-expanded")).toBe("true");
-      expect(await line(2000).count()).toBe(0);
+      await expect.poll(() => line(2000).count()).toBe(0);
       // Faster than it is drawn, card by card.
       await line(4).focus();
       for (let presses = 0; presses < 60; presses += 1) await tab.keyboard.press("Tab");
-      expect(await focusedIn(tab)).toContain("City 64");
+      await expect.poll(() => focusedIn(tab)).toContain("City 64");
       expect(await elementsOf(tab)).toBeLessThan(2000);
       const scroller = tab.getByRole("log");
       for (let step = 0; step < 30; step += 1) {
@@ -115,7 +119,7 @@ describe("an answer of 50 KB", () => {
     await shown(tab);
     const before = (await rendersIn(tab)).length;
     await ask(tab, "long markdown 50");
-    const ended = await endedAnswer(tab);
+    const ended = await endedAnswer(tab, 45_000);
     expect((await ended.textContent())?.length).toBeGreaterThan(40_000);
     const renders = (await rendersIn(tab)).slice(before);
     expect(renders.length).toBeGreaterThan(10);
@@ -140,7 +144,7 @@ async function compressed(path: string): Promise<number> {
 /** Drawn, and nothing that could have been asked for early has been left out. */
 async function shown(tab: Page): Promise<void> {
   await tab.getByRole("textbox", { name: "Message", exact: true }).waitFor();
-  await tab.waitForTimeout(1000);
+  await settled(tab);
 }
 
 function answer(nth: number): string {

@@ -17,7 +17,8 @@ import {
   type StartOptions,
   type TestGateway,
 } from "../../test/running-gateway.ts";
-import { pictures } from "./pictures.ts";
+import type { HeldModel } from "./held-model.ts";
+import { ofFailure, pictures } from "./pictures.ts";
 
 /** A gateway with the page, and the browser, for all tests of a file; each begins without any chat. */
 export interface Stage {
@@ -27,7 +28,7 @@ export interface Stage {
   /** What the demo model was asked, the newest at the end. */
   readonly requests: Demo["requests"];
   /** A new chat, as an address of the page; the demo's agent answers unless told otherwise. */
-  chat(settings?: object): Promise<string>;
+  chat(settings?: object, title?: string): Promise<string>;
   /** A chat of a file, as an address of the page. */
   importChat(file: object): Promise<string>;
 }
@@ -35,11 +36,19 @@ export interface Stage {
 export interface StageOptions extends StartOptions {
   /** How long the demo model waits between two words; it does not unless told. */
   paceMs?: number;
+  /** By which a test holds what the demo model says. */
+  held?: HeldModel;
   /** Of deltawire.toml, beside the demo model, which is `lab/clean` and what chats have that say nothing. */
   toml?: string;
 }
 
-export function staged({ paceMs = 0, toml = "", agents = [], ...more }: StageOptions = {}): Stage {
+export function staged({
+  paceMs = 0,
+  held,
+  toml = "",
+  agents = [],
+  ...more
+}: StageOptions = {}): Stage {
   let stage:
     | { browser: Browser; gateway: TestGateway; demo: Demo; close(): Promise<void> }
     | undefined;
@@ -50,7 +59,8 @@ export function staged({ paceMs = 0, toml = "", agents = [], ...more }: StageOpt
   };
   beforeAll(async () => {
     const demo = await startDemo({ paceMs });
-    const usual = `[chats]\nmodel = "lab/clean"\n${upstreamToml("lab", demo.url)}`;
+    const line = await held?.before(demo.url);
+    const usual = `[chats]\nmodel = "lab/clean"\n${upstreamToml("lab", line?.url ?? demo.url)}`;
     const gateway = await runningGateway(`${toml}\n${usual}`, {
       page: builtPage,
       agents: [...demoAgents("lab/clean"), ...agents],
@@ -60,15 +70,17 @@ export function staged({ paceMs = 0, toml = "", agents = [], ...more }: StageOpt
     const close = async () => {
       await browser.close();
       await gateway.close();
+      await line?.close();
       await demo.close();
     };
     stage = { browser, gateway, demo, close };
   });
   afterEach(async ({ task }) => {
     const were = people.splice(0);
-    if (task.result?.state === "fail") await takePictures(were, `failed ${task.name}`);
+    if (task.result?.state === "fail") await takePictures(were, ofFailure + task.name);
     await Promise.all(were.map((person) => person.close()));
     await deleteChats(now().gateway);
+    held?.letGo();
     expect(were.flatMap(({ complaints }) => complaints)).toEqual([]);
   });
   afterAll(() => stage?.close());
@@ -85,7 +97,7 @@ export function staged({ paceMs = 0, toml = "", agents = [], ...more }: StageOpt
       people.push(person);
       return person;
     },
-    chat: (settings) => newChat(now().gateway, settings),
+    chat: (settings, title) => newChat(now().gateway, settings, title),
     importChat: (file) => importedChat(now().gateway, file),
   };
 }
@@ -101,8 +113,9 @@ async function takePictures(people: readonly Person[], name: string): Promise<vo
 async function newChat(
   gateway: TestGateway,
   settings: object = { agent: "demo-agent" },
+  title?: string,
 ): Promise<string> {
-  const body = JSON.stringify({ settings });
+  const body = JSON.stringify({ settings, title });
   const reply = await asked(gateway, "/api/chats", { method: "POST", body });
   const { chat } = (await reply.json()) as { chat: { chat_id: string } };
   return `#/chats/${chat.chat_id}`;
@@ -134,6 +147,19 @@ function asked({ url, config }: TestGateway, path: string, init: RequestInit = {
   });
 }
 
+/** Another view in the same tab, which is shown when this ends. */
+export async function goTo(tab: Page, hash: string): Promise<void> {
+  await tab.evaluate(
+    (to) =>
+      new Promise<void>((resolve) => {
+        // The page has heard of it before.
+        addEventListener("hashchange", () => resolve(), { once: true });
+        location.hash = to;
+      }),
+    hash,
+  );
+}
+
 export async function say(tab: Page, words: string): Promise<void> {
   const box = tab.getByRole("textbox", { name: "Message", exact: true });
   await box.fill(words);
@@ -143,9 +169,11 @@ export async function say(tab: Page, words: string): Promise<void> {
 /** Says it, and waits until an answer to it has begun. */
 export async function ask(tab: Page, words: string): Promise<Locator> {
   const lastId = () => answers(tab).evaluateAll((all) => all.at(-1)?.id);
+  // With the box comes all that was said before.
+  await tab.getByRole("textbox", { name: "Message", exact: true }).waitFor();
   const before = await lastId();
   await say(tab, words);
-  await expect.poll(lastId).not.toBe(before);
+  await expect.poll(lastId).toSatisfy((id) => id !== undefined && id !== before);
   return lastAnswer(tab);
 }
 
@@ -157,10 +185,10 @@ function answers(tab: Page): Locator {
   return tab.getByRole("article", { name: /^Answer of/ });
 }
 
-/** The last answer, when it has ended. */
-export async function endedAnswer(tab: Page): Promise<Locator> {
+/** The last answer, when it has ended; one that is very long takes longer. */
+export async function endedAnswer(tab: Page, timeout = 15_000): Promise<Locator> {
   const answer = lastAnswer(tab);
-  await answer.and(tab.locator(":not([aria-busy])")).waitFor();
+  await answer.and(tab.locator(":not([aria-busy])")).waitFor({ timeout });
   return answer;
 }
 

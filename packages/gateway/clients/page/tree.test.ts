@@ -1,6 +1,6 @@
 import type { Locator, Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
-import { answers, endedAnswers, messages, moreOf, pick, sendEdited } from "./in-chat.ts";
+import { answers, endedAnswers, messages, moreOf, pick, sendEdited, takeModel } from "./in-chat.ts";
 import { focusedIn, say, staged, takePicture, type PersonOptions } from "./stage.ts";
 
 /* The whole conversation as a picture: to see it, to jump, and to compare. */
@@ -37,8 +37,7 @@ async function retryWith(tab: Page, model: string): Promise<void> {
   await pick(moreOf(answers(tab).last()), "Retry with another model…");
   const dialog = tab.getByRole("dialog", { name: "Retry with another model" });
   await dialog.getByRole("button", { name: /^Who answers this once/ }).click();
-  await dialog.getByRole("combobox").fill(model);
-  await tab.keyboard.press("Enter");
+  await takeModel(dialog, model);
   await dialog.getByRole("button", { name: "Retry" }).click();
   await tab.getByRole("article", { name: new RegExp(`^Answer of .*${model}`) }).waitFor();
 }
@@ -76,8 +75,8 @@ function focused(tab: Page): Promise<string> {
 describe("the picture of a chat", () => {
   test("has all its branches and versions, and what the chat shows is marked", async () => {
     const { tab } = await drawn();
+    await expect.poll(() => tree(tab).getByRole("treeitem").count()).toBe(6);
     await takePicture(tab, "tree");
-    expect(await tree(tab).getByRole("treeitem").count()).toBe(6);
     await card(tab, /^You: To the sea \(branch 1 of 2\)/).waitFor();
     await card(tab, /^You: To the hills \(branch 2 of 2, shown in the chat\)/).waitFor();
     await card(tab, /^lab\/think-tags: .*\(version 2 of 2, shown in the chat\)/).waitFor();
@@ -95,10 +94,12 @@ describe("the picture of a chat", () => {
     await tab.getByRole("button", { name: "Zoom out" }).click();
     await expect.poll(width).toBeLessThan(first);
     await tab.getByRole("button", { name: "Show all of it" }).click();
-    for (const each of await tree(tab).getByRole("treeitem").all()) {
-      const box = await each.boundingBox();
-      expect(box !== null && box.y > 50 && box.y + box.height < 800).toBe(true);
-    }
+    const inSight = async () => {
+      const cards = await tree(tab).getByRole("treeitem").all();
+      const boxes = await Promise.all(cards.map(boxOf));
+      return boxes.filter(({ y, height }) => y > 50 && y + height < 800).length;
+    };
+    await expect.poll(inSight).toBe(6);
   });
 
   test("shows a message whole when it is pressed, and leads to it in the chat", async () => {
@@ -179,7 +180,7 @@ describe("the picture of a chat", () => {
     ] as const) {
       const side = tab.getByRole("region", { name });
       await side.getByRole("cell", { name: cell }).locator("mark").waitFor();
-      expect(await side.locator("pre mark").allInnerTexts()).toEqual([word]);
+      await expect.poll(() => side.locator("pre mark").allInnerTexts()).toEqual([word]);
       await side.locator("mark .katex").waitFor();
       expect(await side.locator("mark").count()).toBe(3);
     }
@@ -220,11 +221,33 @@ describe("the picture of a chat", () => {
     await tab.getByRole("switch", { name: "Show differences" }).check();
     const marked = (side: string) =>
       tab.getByRole("region", { name: side }).locator("mark").allInnerTexts();
-    expect(await marked("Side A")).toEqual(["sea"]);
-    expect(await marked("Side B")).toEqual(["hills"]);
+    await expect.poll(() => marked("Side A")).toEqual(["sea"]);
+    await expect.poll(() => marked("Side B")).toEqual(["hills"]);
     await takePicture(tab, "tree-compare-dark");
     await tab.getByRole("button", { name: "Back to the tree" }).click();
     await card(tab, /chosen for comparison as A/).waitFor();
+  });
+
+  test("is there again when somebody deletes what is compared, and the next choice compares nothing by itself", async () => {
+    const { tab, hash } = await drawn();
+    const choose = tab.getByRole("button", { name: "Choose to compare" });
+    for (const name of [/^You: To the sea/, /^You: To the hills/]) {
+      await card(tab, name).click();
+      await choose.click();
+    }
+    await tab.getByRole("button", { name: "Compare", exact: true }).click();
+    const comparison = tab.getByRole("region", { name: "Comparison" });
+    await comparison.waitFor();
+    const other = await tab.context().newPage();
+    await other.goto(`${tab.url().split("#")[0]}${hash}`);
+    await pick(moreOf(messages(other).last()), "Delete with all that follows");
+    await tab.getByText("One of the two messages is not there any more.").waitFor();
+    await comparison.waitFor({ state: "detached" });
+    await expect.poll(() => focused(tab)).toMatch(/^You: |^demo-agent: /);
+    await card(tab, /^You: Plan a trip/).click();
+    await choose.click();
+    await tab.getByRole("button", { name: "Compare", exact: true }).waitFor();
+    expect(await comparison.count()).toBe(0);
   });
 
   test("is there again after a comparison that Escape leaves, with the focus where it was", async () => {
@@ -235,16 +258,22 @@ describe("the picture of a chat", () => {
     await panel.getByRole("button", { name: "Compare versions" }).press("Enter");
     await comparison.waitFor();
     await expect.poll(() => focusedIn(tab)).toBe("Back to the tree");
-    await comparison.getByRole("switch", { name: "Show differences" }).focus();
+    await comparison.getByRole("combobox").first().focus();
     await tab.keyboard.press("Escape");
     await comparison.waitFor({ state: "detached" });
     await tree(tab).waitFor();
     await panel.waitFor();
-    expect(await focusedIn(tab)).toBe("Compare versions");
+    await expect.poll(() => focusedIn(tab)).toBe("Compare versions");
     await takePicture(tab, "tree-after-compare");
+
+    await panel.getByRole("button", { name: "Compare versions" }).press("Enter");
+    await comparison.getByRole("switch", { name: "Show differences" }).focus();
+    await tab.keyboard.press("Escape");
+    await comparison.waitFor({ state: "detached" });
 
     // What is open in the comparison goes first, and nothing else with it.
     await tab.getByRole("button", { name: "Compare", exact: true }).press("Enter");
+    await comparison.waitFor();
     await tab.locator(".approvals-button").click();
     const tray = tab.getByRole("region", { name: "Waiting for you" });
     await tray.waitFor();
@@ -253,7 +282,7 @@ describe("the picture of a chat", () => {
     expect(await comparison.count()).toBe(1);
     await tab.keyboard.press("Escape");
     await comparison.waitFor({ state: "detached" });
-    expect(await focusedIn(tab)).toBe("Compare");
+    await expect.poll(() => focusedIn(tab)).toBe("Compare");
     await tab.keyboard.press("Escape");
     await panel.waitFor();
     await card(tab, /chosen for comparison/).waitFor();
@@ -276,6 +305,17 @@ describe("the picture of a chat", () => {
     await takePicture(tab, "tree-keys");
     await tab.keyboard.press("Enter");
     await messages(tab).filter({ hasText: "To the sea" }).waitFor();
+  });
+
+  test("is opened by a key, and walked through from what the chat shows last", async () => {
+    const tab = await (await stage.person()).tab(await stage.chat());
+    await say(tab, "Hello");
+    await endedAnswers(tab, 1);
+    await answers(tab).first().focus();
+    await tab.keyboard.press("t");
+    await expect.poll(() => focused(tab)).toMatch(/^demo-agent: /);
+    await tab.keyboard.press("ArrowUp");
+    await expect.poll(() => focused(tab)).toMatch(/^You: Hello/);
   });
 
   test("grows while somebody looks on", async () => {
@@ -308,8 +348,12 @@ describe("the picture of a chat", () => {
     });
     await takePicture(tab, "tree-phone");
     await card(tab, /^lab\/think-tags/).tap();
+    await tab.getByRole("complementary", { name: "The chosen message" }).waitFor();
     await takePicture(tab, "tree-panel-phone");
+    const tools = await boxOf(tab.getByRole("group", { name: "Tree view" }));
+    expect(tools.y + tools.height).toBeLessThanOrEqual((await boxOf(tree(tab))).y);
     await tab.getByRole("button", { name: "Compare versions" }).tap();
+    await tab.getByRole("region", { name: "Comparison" }).waitFor();
     await takePicture(tab, "tree-compare-phone");
     expect(await tab.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
   });

@@ -337,6 +337,7 @@ export const taskSchemas: Record<string, Schema> = {
         type: "object",
         description: "Of the arguments of a call: a JSON Schema, as the model is told it.",
       },
+      outcome: { ...text, description: "Of a result that is held: what its run came to." },
       chat: {
         type: "object",
         required: ["chat_id", "title", "node_id", "version_id"],

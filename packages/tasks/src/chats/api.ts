@@ -170,6 +170,8 @@ export interface PendingApproval {
   readonly call?: { readonly name: string; readonly arguments: string };
   /** Of a call, whose arguments may be changed: their JSON Schema, as the model is told it. */
   readonly input_schema?: JsonObject;
+  /** Of a result that is held: what its run came to, "completed", "failed", … */
+  readonly outcome?: string;
   /** The answer that waits; absent for a task of no chat. */
   readonly chat?: AnswerPlace;
 }

@@ -5,6 +5,7 @@ export interface ChatApiErrorFacts {
   param?: string;
   revision?: number;
   stamp?: number;
+  decision?: string;
   cause?: unknown;
 }
 
@@ -17,8 +18,11 @@ export class ChatApiError extends Error {
   /** Of a conflict: what the chat is at now. */
   readonly revision: number | undefined;
   readonly stamp: number | undefined;
+  /** Of an approval that was decided before: how. */
+  readonly decision: string | undefined;
 
-  constructor(message: string, { status, code, param, revision, stamp, cause }: ChatApiErrorFacts) {
+  constructor(message: string, facts: ChatApiErrorFacts) {
+    const { status, code, param, revision, stamp, decision, cause } = facts;
     super(message, cause === undefined ? undefined : { cause });
     this.name = "ChatApiError";
     this.status = status;
@@ -26,13 +30,15 @@ export class ChatApiError extends Error {
     this.param = param;
     this.revision = revision;
     this.stamp = stamp;
+    this.decision = decision;
   }
 }
 
 /** The error in an answer. What stands between here and the gateway answers in words of its own. */
 export function errorOf(status: number, text: string): ChatApiError {
-  const { error, revision, stamp } = objectOf(parsed(text));
+  const { error, revision, stamp, approval } = objectOf(parsed(text));
   const { code, message, param } = objectOf(error);
+  const { decision } = objectOf(objectOf(approval)["resolution"]);
   return new ChatApiError(
     typeof message === "string" ? message : `the gateway answered with status ${status}`,
     {
@@ -41,6 +47,7 @@ export function errorOf(status: number, text: string): ChatApiError {
       ...(typeof param === "string" ? { param } : {}),
       ...(typeof revision === "number" ? { revision } : {}),
       ...(typeof stamp === "number" ? { stamp } : {}),
+      ...(typeof decision === "string" ? { decision } : {}),
     },
   );
 }

@@ -158,6 +158,8 @@ export interface CallRecord {
   readonly round: number;
   readonly name: string;
   readonly arguments: string;
+  /** What a person had run in place of the model's arguments. */
+  readonly changed_arguments?: string;
   readonly outcome: string;
   /** The text of its result, cut where it is long; none of a result that was refused. */
   readonly result?: string;

@@ -8,6 +8,7 @@ import { ApprovalInPlace } from "./approval-in-place.tsx";
 import { argumentsLine, oneLine } from "./arguments-line.ts";
 import { BlockView, Blocks } from "../blocks/blocks.tsx";
 import { CallStatus } from "./call-status.tsx";
+import { AskedByModel } from "./asked-by-model.tsx";
 import { Decisions } from "./decisions.tsx";
 import { Disclosure } from "./disclosure.tsx";
 import { useFoldWithQuestions } from "./folds.ts";
@@ -16,7 +17,7 @@ import { useWords } from "../words/use-words.ts";
 import { ProgressLine } from "./progress-line.tsx";
 import { useScene } from "./scene.ts";
 import { StopSubAgent, SubAgentBody, SubAgentLine } from "./sub-agent.tsx";
-import type { CallView, TimelineView } from "./timeline-view.ts";
+import { wentWrong, type CallView, type TimelineView } from "./timeline-view.ts";
 import { answerWords } from "./words.ts";
 
 /** How the timeline of a sub-agent is drawn; always the same function. */
@@ -65,11 +66,11 @@ export const CallCard = memo(function CallCard({ view, depth, draw }: CallCardPr
 });
 
 function ToolLine({ view }: { view: CallView }) {
-  const { call } = view;
+  const { call, changed } = view;
   const isGrowing = call.status === "in_progress";
   const line = useMemo(
-    () => (isGrowing ? oneLine(call.arguments) : argumentsLine(call.arguments)),
-    [isGrowing, call.arguments],
+    () => (isGrowing ? oneLine(call.arguments) : argumentsLine(changed ?? call.arguments)),
+    [isGrowing, call.arguments, changed],
   );
   return (
     <>
@@ -86,14 +87,14 @@ function ToolLine({ view }: { view: CallView }) {
 function ToolBody({ view }: { view: CallView }) {
   const words = useWords(answerWords);
   const { state, blocks, resultId } = view;
-  const wentWrong = state === "failed" || state === "timeout" || state === "unknown";
+  const hasFailed = wentWrong(state);
   return (
     <>
       <Arguments view={view} />
-      <Decisions decisions={view.decisions} />
+      <Decisions view={view} />
       {resultId !== undefined && (blocks.length > 0 || state === "completed") && (
-        <section className="answer-part" data-failed={wentWrong || undefined}>
-          <p className="answer-label">{wentWrong ? words.problem : words.result}</p>
+        <section className="answer-part" data-failed={hasFailed || undefined}>
+          <p className="answer-label">{hasFailed ? words.problem : words.result}</p>
           {blocks.length === 0 ? (
             <p className="answer-quiet">{words.noResult}</p>
           ) : (
@@ -105,13 +106,13 @@ function ToolBody({ view }: { view: CallView }) {
   );
 }
 
-/** As they come while they come; laid out once they are whole. */
-function Arguments({ view: { call } }: { view: CallView }) {
+/** As they come while they come; laid out once they are whole. Those that were run, where people have changed them. */
+function Arguments({ view: { call, changed } }: { view: CallView }) {
   const words = useWords(answerWords);
   const isGrowing = call.status === "in_progress";
   const text = useMemo(
-    () => (isGrowing ? call.arguments : readableArguments(call.arguments)),
-    [isGrowing, call.arguments],
+    () => (isGrowing ? call.arguments : readableArguments(changed ?? call.arguments)),
+    [isGrowing, call.arguments, changed],
   );
   const isEmpty = !isGrowing && (text === "" || text === "{}");
   return (
@@ -122,6 +123,7 @@ function Arguments({ view: { call } }: { view: CallView }) {
       ) : (
         <LongText text={text} mono label={words.arguments} />
       )}
+      {changed !== undefined && <AskedByModel call={call} />}
     </section>
   );
 }

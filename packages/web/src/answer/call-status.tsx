@@ -12,9 +12,10 @@ export function CallStatus({ view }: { view: CallView }) {
   const below = child?.timeline.pending.length ?? 0;
   // Who waits for somebody that waits for a person waits for that person.
   const state = below > 0 ? "waiting" : view.state;
+  const label = view.isHeldFailure ? words.heldFailure : words[state];
   return (
     <span className="answer-call-status">
-      <Status kind={kinds[state]} label={below > 1 ? words.approvals(below) : words[state]} />
+      <Status kind={kinds[state]} label={below > 1 ? words.approvals(below) : label} />
       {state === "running" && <Elapsed since={view.startedAt} />}
       {durationMs !== undefined && durationMs >= shortest && (
         <span className="answer-time">{format.duration(durationMs)}</span>

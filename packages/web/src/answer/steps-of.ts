@@ -1,10 +1,12 @@
 import type { TaskInput, ToolCallItem, ToolResultItem } from "@deltawire/tasks";
 import { once } from "../once.ts";
 import { isSame } from "../same.ts";
+import { readableArguments } from "../texts/readable-arguments.ts";
 import type { CallNotes, TaskParts } from "./task-parts.ts";
 import {
   callsOf,
   isOpenState,
+  wentWrong,
   type CallState,
   type CallView,
   type StepView,
@@ -157,6 +159,8 @@ function viewOf(
     startedAt: notes?.startedAt,
     durationMs: notes?.durationMs,
     decisions: notes?.decisions ?? noDecisions,
+    changed: changedFrom(call.arguments, notes?.changed),
+    isHeldFailure: asked.some(({ kind }) => kind === "result") && wentWrong(notes?.outcome),
     asked: sameList(before?.asked, asked),
     child: child && {
       agent: child.agent,
@@ -168,6 +172,12 @@ function viewOf(
 }
 
 const noDecisions: readonly string[] = [];
+
+/** Whoever opens an editor and changes nothing has changed nothing. */
+function changedFrom(asked: string, ran: string | undefined): string | undefined {
+  if (ran === undefined || readableArguments(ran) === readableArguments(asked)) return undefined;
+  return ran;
+}
 
 function sameCall(before: CallView | undefined, view: CallView): CallView {
   if (before === undefined) return view;

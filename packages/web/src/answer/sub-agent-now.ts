@@ -37,7 +37,7 @@ export function nowOf({ timeline, error }: SubAgentView): SubAgentNow {
     return {
       is: "calling",
       tool: name,
-      line: status === "in_progress" ? "" : argumentsLine(json),
+      line: status === "in_progress" ? "" : argumentsLine(open.changed ?? json),
     };
   }
   return { is: last.is === "message" ? "writing" : "thinking" };

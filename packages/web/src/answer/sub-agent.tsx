@@ -2,9 +2,11 @@ import { useMemo, useState, type ReactNode } from "react";
 import type { ToolCallItem } from "@deltawire/tasks";
 import { IconButton } from "../parts/button.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { passesFocusTo } from "../parts/passes-focus.ts";
 import { unreachable } from "../unreachable.ts";
 import { useFormat, type Format } from "../words/format.ts";
 import { Blocks } from "../blocks/blocks.tsx";
+import { AskedByModel } from "./asked-by-model.tsx";
 import { CallStatus } from "./call-status.tsx";
 import { Decisions } from "./decisions.tsx";
 import { LongText } from "../blocks/long-text.tsx";
@@ -47,7 +49,9 @@ interface SubAgentBodyProps extends SubAgentProps {
 
 export function SubAgentBody({ view, child, depth, children }: SubAgentBodyProps) {
   const words = useWords(answerWords);
-  const prompt = useMemo(() => promptIn(view.call.arguments), [view.call.arguments]);
+  const { call, changed } = view;
+  const ran = changed ?? call.arguments;
+  const prompt = useMemo(() => promptIn(ran), [ran]);
   return (
     <>
       {prompt !== "" && (
@@ -56,7 +60,8 @@ export function SubAgentBody({ view, child, depth, children }: SubAgentBodyProps
           <LongText text={prompt} />
         </section>
       )}
-      <Decisions decisions={view.decisions} />
+      {changed !== undefined && <AskedByModel call={call} />}
+      <Decisions view={view} />
       <div className="answer-nested" data-depth={Math.min(depth, deepestIndent)}>
         {children}
       </div>
@@ -78,20 +83,27 @@ export function StopSubAgent({ call, child }: { call: ToolCallItem; child: SubAg
   const { chat } = useScene();
   const [isStopping, setStopping] = useState(false);
   const stop = async () => {
+    if (isStopping) return;
     setStopping(true);
     await chat.cancelTask(call.call_id);
     setStopping(false);
   };
   return (
     <IconButton
+      ref={passesToLine}
       icon="stop"
       small
       label={words.stopSubAgent(child.agent ?? call.name)}
-      disabled={isStopping}
+      // Disabled, it would lose the focus before it goes.
+      aria-disabled={isStopping || undefined}
       onClick={() => void stop()}
     />
   );
 }
+
+const passesToLine = passesFocusTo((button) =>
+  button.closest(".answer-fold-line")?.querySelector<HTMLElement>(".answer-fold-head"),
+);
 
 function inWords(now: SubAgentNow, words: AnswerWords): string {
   switch (now.is) {

@@ -50,8 +50,12 @@ export interface CallNotes {
   /** Of all its runs that have ended. */
   readonly durationMs: number | undefined;
   readonly isExecuting: boolean;
+  /** What its last run came to. */
+  readonly outcome: string | undefined;
   /** What people decided about it, in order. */
   readonly decisions: readonly string[];
+  /** What they had run in place of the model's arguments. */
+  readonly changed: string | undefined;
 }
 
 export function liveParts(tree: TaskTree, task: TaskState): TaskParts {
@@ -135,7 +139,9 @@ function keptTask(
           startedAt: record.started_at,
           durationMs: record.duration_ms,
           isExecuting: false,
+          outcome: record.outcome,
           decisions: record.decisions ?? noDecisions,
+          changed: record.changed_arguments,
         }
       );
     },
@@ -145,7 +151,7 @@ function keptTask(
       if (nested.length === 0 && call.child_task_ids === undefined) return undefined;
       const record = records.get(call.call_id);
       return {
-        agent: agentIn(call.arguments),
+        agent: agentIn(record?.changed_arguments ?? call.arguments),
         usage: unlessNothing(record?.usage),
         error: record?.error,
         parts: keptTask(call.call_id, nested, isRunning && result?.outcome === undefined, kept),
@@ -168,12 +174,16 @@ function unlessNothing(usage: Usage | undefined): Usage | undefined {
 
 interface TaskApprovals {
   readonly pending: readonly TaskApproval[];
-  readonly decisions: ReadonlyMap<string, readonly string[]>;
+  /** By call. */
+  readonly decided: ReadonlyMap<string, Decided>;
 }
+
+type Decided = Pick<CallNotes, "decisions" | "changed">;
+
 const noApprovals: TaskApprovals = nothingAsked();
 
-function nothingAsked(): { pending: TaskApproval[]; decisions: Map<string, readonly string[]> } {
-  return { pending: [], decisions: new Map() };
+function nothingAsked(): { pending: TaskApproval[]; decided: Map<string, Decided> } {
+  return { pending: [], decided: new Map() };
 }
 
 /** By task. They are few and seldom change, so they are sorted once. */
@@ -184,11 +194,13 @@ const approvalsOf = once((approvals: readonly TaskApproval[]) => {
     const own = byTask.get(task_id) ?? nothingAsked();
     byTask.set(task_id, own);
     if (status === "pending") own.pending.push(approval);
-    else if (call_id !== undefined)
-      own.decisions.set(call_id, [
-        ...(own.decisions.get(call_id) ?? []),
-        resolution?.decision ?? "expired",
-      ]);
+    else if (call_id !== undefined) {
+      const { decisions, changed } = own.decided.get(call_id) ?? nothingDecided;
+      own.decided.set(call_id, {
+        decisions: [...decisions, resolution?.decision ?? "expired"],
+        changed: resolution?.arguments ?? changed,
+      });
+    }
   }
   return byTask;
 });
@@ -207,21 +219,23 @@ const noInputs: readonly TaskInput[] = [];
 
 function liveNotes(
   runs: readonly Execution[] | undefined,
-  { decisions }: TaskApprovals,
+  approvals: TaskApprovals,
   callId: string,
 ): CallNotes | undefined {
-  const decided = decisions.get(callId);
+  const decided = approvals.decided.get(callId);
   if (runs === undefined && decided === undefined) return undefined;
   const times = (runs ?? []).flatMap(({ duration_ms }) => duration_ms ?? []);
   return {
     startedAt: runs?.[0]?.started_at,
     durationMs: times.length === 0 ? undefined : times.reduce((sum, time) => sum + time, 0),
     isExecuting: runs?.at(-1)?.outcome === undefined && runs !== undefined,
-    decisions: decided ?? noDecisions,
+    outcome: runs?.at(-1)?.outcome,
+    ...(decided ?? nothingDecided),
   };
 }
 
 const noDecisions: readonly string[] = [];
+const nothingDecided: Decided = { decisions: noDecisions, changed: undefined };
 
 function isItem(one: Block | OutputItem): one is OutputItem {
   return itemTypes.has(one.type);

@@ -53,6 +53,10 @@ export interface CallView {
   readonly startedAt: string | undefined;
   readonly durationMs: number | undefined;
   readonly decisions: readonly string[];
+  /** What people had run in place of the model's arguments. */
+  readonly changed: string | undefined;
+  /** Its run went wrong, and people are asked whether the model may know. */
+  readonly isHeldFailure: boolean;
   /** What people are asked about it now. */
   readonly asked: readonly TaskApproval[];
   readonly child: SubAgentView | undefined;
@@ -92,4 +96,8 @@ export function callsOf(steps: readonly StepView[]): CallView[] {
 /** Whether more will come of a call. */
 export function isOpenState(state: CallState): boolean {
   return state === "preparing" || state === "waiting" || state === "running";
+}
+
+export function wentWrong(outcome: string | undefined): boolean {
+  return outcome === "failed" || outcome === "timeout" || outcome === "unknown";
 }

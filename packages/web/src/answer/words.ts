@@ -13,6 +13,7 @@ export const answerWords = defineWords({
     callsDone: (done: number, of: number) => `${done} of ${of} done`,
     preparing: "Preparing",
     waiting: "Waiting for approval",
+    heldFailure: "Failed, waiting for you",
     running: "Running",
     completed: "Done",
     failed: "Failed",
@@ -23,6 +24,7 @@ export const answerWords = defineWords({
     unknown: "Unknown whether it ran",
     arguments: "Arguments",
     noArguments: "None.",
+    askedByModel: "Asked by the model",
     result: "Result",
     problem: "Problem",
     noResult: "It returned nothing to show.",
@@ -31,11 +33,6 @@ export const answerWords = defineWords({
     again: (why: string, failed: number | undefined) =>
       failed === undefined ? `Trying again: ${why}` : `Trying again (try ${failed + 1}): ${why}`,
     decided: "Decided",
-    approve: "approved",
-    deny: "denied",
-    redact: "replaced before the model saw it",
-    abort: "ended the answer",
-    expired: "nobody decided in time",
 
     subAgent: "Sub-agent",
     stopSubAgent: (agent: string) => `Stop ${agent}`,
@@ -54,6 +51,7 @@ export const answerWords = defineWords({
     heardNext: "The model hears it at its next step.",
     heardAfter: "The model hears it when it has answered.",
     notHeard: "The model did not hear it.",
+    putBack: "Put back into the message",
 
     source: (number: number) => `Source ${number}`,
     sourceNamed: (number: number, name: string) => `Source ${number}: ${name}`,
@@ -97,6 +95,7 @@ export const answerWords = defineWords({
     callsDone: (done: number, of: number) => `已完成 ${done}/${of}`,
     preparing: "准备中",
     waiting: "等待批准",
+    heldFailure: "失败，等待你决定",
     running: "运行中",
     completed: "完成",
     failed: "失败",
@@ -107,6 +106,7 @@ export const answerWords = defineWords({
     unknown: "不确定是否已运行",
     arguments: "参数",
     noArguments: "无。",
+    askedByModel: "模型原来的参数",
     result: "结果",
     problem: "问题",
     noResult: "没有可显示的结果。",
@@ -115,11 +115,6 @@ export const answerWords = defineWords({
     again: (why: string, failed: number | undefined) =>
       failed === undefined ? `正在重试：${why}` : `正在重试（第 ${failed + 1} 次）：${why}`,
     decided: "决定",
-    approve: "已批准",
-    deny: "已拒绝",
-    redact: "替换后才给模型",
-    abort: "结束了回答",
-    expired: "无人及时决定",
 
     subAgent: "子智能体",
     stopSubAgent: (agent: string) => `停止 ${agent}`,
@@ -138,6 +133,7 @@ export const answerWords = defineWords({
     heardNext: "模型在下一步会看到。",
     heardAfter: "模型答完后会看到。",
     notHeard: "模型没有看到。",
+    putBack: "放回输入框",
 
     source: (number: number) => `来源 ${number}`,
     sourceNamed: (number: number, name: string) => `来源 ${number}：${name}`,

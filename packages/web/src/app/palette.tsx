@@ -50,7 +50,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
     event.preventDefault();
   };
   return (
-    <Dialog title={words.palette} onClose={onClose}>
+    <Dialog atTop title={words.palette} onClose={onClose}>
       <input
         className="input"
         data-first

@@ -38,8 +38,9 @@ export function ShortcutsDialog({ onClose }: { onClose: () => void }) {
               {[...Map.groupBy(those, ({ title }) => title)].map(([title, same]) => (
                 <div key={title}>
                   <dt>{title}</dt>
-                  {same.map(({ id, keys = "" }) => (
+                  {same.map(({ id, keys = "" }, at) => (
                     <dd key={id}>
+                      {at > 0 && <span className="app-or">{words.or}</span>}
                       <Keys keys={keys} />
                     </dd>
                   ))}

@@ -9,7 +9,7 @@ export function useShortcuts(): void {
     const isMac = /mac|iphone|ipad/i.test(navigator.userAgent);
     const onKey = (event: KeyboardEvent) => {
       if (event.defaultPrevented || event.isComposing || event.repeat) return;
-      if (writes(event) && isWriting(event.target)) return;
+      if (writes(event) && isWriting(event)) return;
       if (document.querySelector("dialog[open]") !== null) return;
       // The last one offered is the nearest to what is looked at.
       const command = commands.all
@@ -27,10 +27,11 @@ export function useShortcuts(): void {
   }, [commands]);
 }
 
-function isWriting(target: EventTarget | null): boolean {
-  return (
-    target instanceof HTMLElement &&
-    (target.isContentEditable ||
-      target.matches("input:not([type=checkbox], [type=radio]), textarea, select, [role=menu] *"))
-  );
+const fields = "input:not([type=checkbox], [type=radio]), textarea, [role=menu] *";
+
+function isWriting({ target, key }: KeyboardEvent): boolean {
+  if (!(target instanceof HTMLElement)) return false;
+  if (target.isContentEditable || target.matches(fields)) return true;
+  // An open one has the key for itself.
+  return target.matches("select") && key !== "Escape";
 }

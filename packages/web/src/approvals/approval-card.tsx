@@ -1,6 +1,6 @@
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "react";
 import type { Block } from "@deltawire/tasks";
-import { ChatApiError, type DecisionBody, type PendingApproval } from "@deltawire/tasks/chats";
+import type { DecisionBody, PendingApproval } from "@deltawire/tasks/chats";
 import { Blocks } from "../blocks/blocks.tsx";
 import { LongText } from "../blocks/long-text.tsx";
 import { usePicked } from "../hooks/use-cell.ts";
@@ -10,10 +10,13 @@ import { Icon } from "../parts/icon.tsx";
 import { Menu } from "../parts/menu.tsx";
 import { hashOf } from "../state/route.ts";
 import { useFormat } from "../words/format.ts";
-import { DecisionForm, type Writing } from "./decision-form.tsx";
+import type { Writing } from "../state/written-decisions.ts";
+import { DecisionForm, firstText } from "./decision-form.tsx";
 import { approvedOnce } from "./approved-once.ts";
 import { approveKey, denyKey } from "./keys.ts";
+import { notDecided } from "./not-decided.ts";
 import { questionOf } from "./question-of.ts";
+import { useUntilReached } from "./use-until-reached.ts";
 import { nameInList } from "../texts/name-of-chat.ts";
 import { readableArguments } from "../texts/readable-arguments.ts";
 import { revealed } from "../texts/revealed.ts";
@@ -38,10 +41,17 @@ export function ApprovalCard({ pending, place, hasKeys = false, onDecided }: App
   const { approval } = pending;
   const isDeciding = usePicked(page.approvals.deciding, (all) => all.has(approval.approval_id));
   const card = useFocusPassedOn();
-  const [writing, setWriting] = useState<Writing>();
+  const written = usePicked(page.approvals.written, (all) => all.get(approval.approval_id));
+  const [isOpenedHere, setOpenedHere] = useState(false);
+  // It may have been left in the tray, or where it is asked.
+  if (isOpenedHere && written === undefined) setOpenedHere(false);
   /** What was begun to be written, and left. */
   const [left, setLeft] = useState<Writing>();
-  const [problem, setProblem] = useState<string>();
+  const [problem, setProblem] = useUntilReached();
+  const write = (writing: Writing) => {
+    setOpenedHere(true);
+    page.approvals.write(approval.approval_id, { writing, text: firstText(writing, pending) });
+  };
   const decide = async (body: DecisionBody) => {
     if (page.approvals.deciding.get().has(approval.approval_id)) return;
     setProblem(undefined);
@@ -49,7 +59,7 @@ export function ApprovalCard({ pending, place, hasKeys = false, onDecided }: App
       await page.approvals.decide(approval.approval_id, body);
       onDecided?.();
     } catch (error) {
-      setProblem(error instanceof ChatApiError ? error.message : String(error));
+      setProblem(notDecided(error, words));
     }
   };
   const { used, limit, expires_at } = approval;
@@ -70,11 +80,12 @@ export function ApprovalCard({ pending, place, hasKeys = false, onDecided }: App
       {used !== undefined && limit !== undefined && (
         <p>{words.used(String(used), String(limit))}</p>
       )}
+      <WhyAsked pending={pending} words={words} />
       <Matter pending={pending} words={words} />
       {expires_at !== undefined && (
         <p className="approvals-quiet">{words.expires(format.exactly(expires_at))}</p>
       )}
-      {writing === undefined ? (
+      {written === undefined ? (
         <Choices
           pending={pending}
           words={words}
@@ -82,26 +93,28 @@ export function ApprovalCard({ pending, place, hasKeys = false, onDecided }: App
           left={left}
           hasKeys={hasKeys}
           onDecide={(body) => void decide(body)}
-          onWrite={setWriting}
+          onWrite={write}
         />
       ) : (
         <DecisionForm
           pending={pending}
-          writing={writing}
+          written={written}
+          takesFocus={isOpenedHere}
           words={words}
           busy={isDeciding}
-          problem={problem}
+          problem={problem?.text}
+          onWrite={(text) => page.approvals.write(approval.approval_id, { ...written, text })}
           onDecide={(body) => void decide(body)}
           onCancel={() => {
-            setLeft(writing);
-            setWriting(undefined);
+            setLeft(written.writing);
+            page.approvals.write(approval.approval_id, undefined);
             setProblem(undefined);
           }}
         />
       )}
-      {writing === undefined && problem !== undefined && (
+      {written === undefined && problem !== undefined && (
         <p className="approvals-problem" role="alert">
-          {problem}
+          {problem.text}
         </p>
       )}
     </div>
@@ -158,6 +171,11 @@ function Origin({ pending: { chat, agent, depth }, words }: PartProps) {
       )}
     </p>
   );
+}
+
+function WhyAsked({ pending: { outcome }, words }: PartProps) {
+  if (outcome === "failed") return <p>{words.heldFailure}</p>;
+  return outcome === "timeout" ? <p>{words.heldTimeout}</p> : null;
 }
 
 /** What it is about: arguments that would be run, or a result that is held. */

@@ -2,7 +2,7 @@ import type { JsonValue } from "@deltawire/tasks";
 
 export type CheckedArguments =
   | { readonly ok: true; readonly value: object }
-  | { readonly ok: false; readonly problem: ArgumentProblem };
+  | { readonly ok: false; readonly problems: readonly ArgumentProblem[] };
 
 export type ArgumentProblem =
   | { readonly is: "no JSON"; readonly why: string }
@@ -22,11 +22,11 @@ export function checkArguments(text: string, schema: JsonValue | undefined): Che
     value = JSON.parse(text) as JsonValue;
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    return { ok: false, problem: { is: "no JSON", why } };
+    return { ok: false, problems: [{ is: "no JSON", why }] };
   }
-  if (!isObject(value)) return { ok: false, problem: { is: "no object" } };
-  const problem = problemIn(value, schema, "", 0);
-  return problem === undefined ? { ok: true, value } : { ok: false, problem };
+  if (!isObject(value)) return { ok: false, problems: [{ is: "no object" }] };
+  const problems = [...problemsIn(value, schema, "", 0)].slice(0, mostTold);
+  return problems.length === 0 ? { ok: true, value } : { ok: false, problems };
 }
 
 /** What a person has to know to fill in a tool's arguments, a line for each. */
@@ -45,43 +45,41 @@ export function expectedArguments(
   });
 }
 
+/** More at once nobody reads. */
+const mostTold = 5;
 /** A schema that goes deeper is left to the gateway. */
 const deepest = 20;
 
-function problemIn(
+function* problemsIn(
   value: JsonValue,
   schema: JsonValue | undefined,
   path: string,
   depth: number,
-): ArgumentProblem | undefined {
-  if (!isObject(schema) || depth > deepest) return undefined;
+): Generator<ArgumentProblem, void> {
+  if (!isObject(schema) || depth > deepest) return;
   const types = typesOf(schema["type"]);
-  if (types.length > 0 && !types.some((type) => isOf(type, value)))
-    return { is: "type", path, expected: types };
+  if (types.length > 0 && !types.some((type) => isOf(type, value))) {
+    yield { is: "type", path, expected: types };
+    return;
+  }
   const words = schema["enum"];
   if (Array.isArray(words) && !words.some((word) => JSON.stringify(word) === JSON.stringify(value)))
-    return { is: "choice", path, expected: words.map((word) => JSON.stringify(word)) };
-  if (Array.isArray(value)) {
-    for (const [index, member] of value.entries()) {
-      const problem = problemIn(member, schema["items"], `${path}[${index}]`, depth + 1);
-      if (problem !== undefined) return problem;
-    }
-    return undefined;
-  }
-  if (!isObject(value)) return undefined;
+    yield { is: "choice", path, expected: words.map((word) => JSON.stringify(word)) };
+  if (Array.isArray(value))
+    for (const [index, member] of value.entries())
+      yield* problemsIn(member, schema["items"], `${path}[${index}]`, depth + 1);
+  if (!isObject(value)) return;
   const required = schema["required"];
   for (const name of Array.isArray(required) ? required : [])
     if (typeof name === "string" && !Object.hasOwn(value, name))
-      return { is: "missing", path, name };
+      yield { is: "missing", path, name };
   const properties = objectOf(schema["properties"]);
   for (const [name, member] of Object.entries(value)) {
     const rule = Object.hasOwn(properties, name) ? properties[name] : undefined;
     if (rule === undefined && schema["additionalProperties"] === false)
-      return { is: "unknown", path, name };
-    const problem = problemIn(member, rule, path === "" ? name : `${path}.${name}`, depth + 1);
-    if (problem !== undefined) return problem;
+      yield { is: "unknown", path, name };
+    else yield* problemsIn(member, rule, path === "" ? name : `${path}.${name}`, depth + 1);
   }
-  return undefined;
 }
 
 function typesOf(type: JsonValue | undefined): string[] {

@@ -6,32 +6,36 @@ import { approvedOnce } from "./approved-once.ts";
 import { checkArguments, expectedArguments } from "./check-arguments.ts";
 import { problemInWords } from "./problem-in-words.ts";
 import { readableArguments } from "../texts/readable-arguments.ts";
+import type { Writing, Written } from "../state/written-decisions.ts";
 import type { ApprovalWords } from "./words.ts";
-
-/** What somebody writes before deciding. */
-export type Writing = "arguments" | "reason" | "replacement" | "outcome";
 
 interface DecisionFormProps {
   pending: PendingApproval;
-  writing: Writing;
+  written: Written;
+  /** Whoever asked for it writes in it next. */
+  takesFocus: boolean;
   words: ApprovalWords;
   busy: boolean;
   /** What the gateway said against it. */
   problem: string | undefined;
+  onWrite: (text: string) => void;
   onDecide: (body: DecisionBody) => void;
   onCancel: () => void;
 }
 
 export function DecisionForm(props: DecisionFormProps) {
-  const { pending, writing, words, busy, problem, onDecide, onCancel } = props;
-  const [text, setText] = useState(() => firstText(writing, pending));
+  const { pending, words, busy, problem, onWrite, onDecide, onCancel } = props;
+  const { writing, text } = props.written;
   const [wrong, setWrong] = useState<string>();
   const onSubmit = (event: FormEvent) => {
     event.preventDefault();
     if (busy) return undefined;
     if (writing !== "arguments") return onDecide(bodyOf(writing, text));
     const checked = checkArguments(text, pending.input_schema);
-    if (!checked.ok) return setWrong(problemInWords(checked.problem, words));
+    if (!checked.ok) {
+      const all = checked.problems.map((each) => problemInWords(each, words));
+      return setWrong(all.join("\n"));
+    }
     return onDecide({ ...approvedOnce(pending.approval), arguments: text });
   };
   const { label, hint, send } = labelsOf(writing, words);
@@ -50,9 +54,8 @@ export function DecisionForm(props: DecisionFormProps) {
     >
       <Field label={label} hint={hint} error={wrong ?? problem}>
         <TextArea
-          // Whoever asked for it writes in it next.
           // oxlint-disable-next-line jsx-a11y/no-autofocus
-          autoFocus
+          autoFocus={props.takesFocus}
           dir="auto"
           rows={Math.max(3, Math.min(text.split("\n").length + 1, 14))}
           className={writing === "arguments" ? "approvals-json" : undefined}
@@ -60,7 +63,7 @@ export function DecisionForm(props: DecisionFormProps) {
           required={writing === "replacement"}
           value={text}
           onChange={(event) => {
-            setText(event.currentTarget.value);
+            onWrite(event.currentTarget.value);
             setWrong(undefined);
           }}
           onKeyDown={(event) => {
@@ -82,7 +85,7 @@ export function DecisionForm(props: DecisionFormProps) {
 }
 
 /** What there is to change. */
-function firstText(writing: Writing, { call, approval }: PendingApproval): string {
+export function firstText(writing: Writing, { call, approval }: PendingApproval): string {
   if (writing === "arguments") return readableArguments(call?.arguments ?? "{}");
   if (writing !== "replacement") return "";
   const texts = (approval.block_list ?? []).filter(({ type }) => type === "text");

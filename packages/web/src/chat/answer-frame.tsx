@@ -11,6 +11,7 @@ import { useCell } from "../hooks/use-cell.ts";
 import { usePage } from "../hooks/use-page.ts";
 import { Button, IconButton } from "../parts/button.tsx";
 import { Menu } from "../parts/menu.tsx";
+import { passesFocusTo } from "../parts/passes-focus.ts";
 import { Status } from "../parts/signs.tsx";
 import { useWords } from "../words/use-words.ts";
 import { canContinue, hasWordsToCopy, saysOf, statusKinds, whoMade } from "./answer-facts.ts";
@@ -82,7 +83,7 @@ export function AnswerFrame({
         {says !== "done" && <Status kind={statusKinds[says]} label={words[says]} />}
         {isRunning && <Elapsed since={version.created_at} />}
         {isRunning && (
-          <Button small icon="stop" onClick={() => void chat.stop(node_id)}>
+          <Button ref={passesToAnswer} small icon="stop" onClick={() => void chat.stop(node_id)}>
             {words.stop}
           </Button>
         )}
@@ -93,6 +94,8 @@ export function AnswerFrame({
           nodeId={node_id}
           label={words.editAnswerLabel}
           text={answerToCopy(page, node)}
+          sendKey="mod+enter"
+          keysHint={words.saveKeys}
           sendLabel={words.save}
           onSend={({ text }) => chat.editAnswer(node_id, text)}
         />
@@ -113,6 +116,7 @@ export function AnswerFrame({
           {!isRunning && (
             <>
               <IconButton
+                ref={passesToAnswer}
                 icon="redo"
                 small
                 label={words.retry}
@@ -125,7 +129,7 @@ export function AnswerFrame({
         </span>
         <Menu label={words.moreOfAnswer} small items={items} />
         {mayContinue && version.status !== "completed" && (
-          <Button small icon="play" onClick={goOn}>
+          <Button ref={passesToAnswer} small icon="play" onClick={goOn}>
             {words.continueIt}
           </Button>
         )}
@@ -136,6 +140,8 @@ export function AnswerFrame({
     </article>
   );
 }
+
+const passesToAnswer = passesFocusTo((button) => button.closest<HTMLElement>(".chat-answer"));
 
 function Who({ chain, headingId }: { chain: readonly AnswerVersion[]; headingId: string }) {
   const words = useWords(chatWords);

@@ -1,9 +1,15 @@
 import { useState } from "react";
-import { firstWords, nodeOf, wordsOf, type Chat } from "@deltawire/tasks/chats";
+import {
+  firstWords,
+  nodeOf,
+  wordsOf,
+  type Chat,
+  type ChatExportFormat,
+} from "@deltawire/tasks/chats";
 import { useCell } from "../hooks/use-cell.ts";
 import { useCommands } from "../hooks/use-commands.ts";
 import { usePage } from "../hooks/use-page.ts";
-import { exportChat, exportFormats } from "../list/export-chat.ts";
+import { exportChat, exportEntries } from "../list/export-chat.ts";
 import { TagsDialog } from "../list/tags-dialog.tsx";
 import { useTags } from "../list/use-tags.ts";
 import { listWords } from "../list/words.ts";
@@ -119,7 +125,7 @@ function ChatMenu({ thread, isPinned, isDeleted, onOpen }: ChatMenuProps) {
   const words = useWords(chatWords);
   const inList = useWords(listWords);
   const { chatId } = thread.chat;
-  const save = async (format: (typeof exportFormats)[number]["format"]) => {
+  const save = async (format: ChatExportFormat) => {
     const name = await exportChat(page, chatId, format);
     if (name !== undefined) page.toasts.show({ kind: "info", text: inList.exported(name) });
   };
@@ -163,8 +169,8 @@ function ChatMenu({ thread, isPinned, isDeleted, onOpen }: ChatMenuProps) {
           run: () => void copyText(link(), page.toasts, words),
         },
         "line",
-        ...exportFormats.map(({ format, name }): MenuItem => ({
-          label: inList.exportAs(name),
+        ...exportEntries(inList).map(({ format, label }): MenuItem => ({
+          label,
           icon: "download",
           run: () => void save(format),
         })),

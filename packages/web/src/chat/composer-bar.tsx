@@ -67,10 +67,12 @@ export function ComposerBar(props: ComposerBarProps) {
 interface ToolsMenuProps {
   shown: ShownSettings;
   choices: ChatChoices;
+  /** Who has tools of its own. */
+  agent: string | undefined;
   disabled: boolean;
 }
 
-interface ChoosersProps extends ToolsMenuProps {
+interface ChoosersProps extends Omit<ToolsMenuProps, "agent"> {
   isRunning: boolean;
   onChoose: (who: Who) => void;
   onPrivacy: (() => void) | undefined;
@@ -97,7 +99,12 @@ function Choosers(props: ChoosersProps) {
       />
       <MaskedSign kinds={maskedKinds(settings, choices.defaults)} onOpen={onPrivacy} />
       {mayCall && choices.tool_groups.length > 0 && (
-        <ToolsMenu shown={shown} choices={choices} disabled={disabled} />
+        <ToolsMenu
+          shown={shown}
+          choices={choices}
+          agent={answerer?.is === "agent" ? answerer.name : undefined}
+          disabled={disabled}
+        />
       )}
       {answerer?.model !== undefined && answerer.model.efforts.length > 0 && (
         <EffortMenu
@@ -111,7 +118,7 @@ function Choosers(props: ChoosersProps) {
   );
 }
 
-function ToolsMenu({ shown: { settings, change }, choices, disabled }: ToolsMenuProps) {
+function ToolsMenu({ shown: { settings, change }, choices, agent, disabled }: ToolsMenuProps) {
   const words = useWords(composerWords);
   const on = settings.tool_groups ?? choices.defaults.tool_groups;
   const toggle = (group: string) =>
@@ -120,12 +127,15 @@ function ToolsMenu({ shown: { settings, change }, choices, disabled }: ToolsMenu
     });
   return (
     <Menu
-      label={on.length === 0 ? words.toolsOff : words.toolsOn(on.length)}
+      label={labelOfTools(on.length, agent, words)}
+      heading={agent === undefined ? words.tools : words.toolsAddedTo(agent)}
       disabled={disabled}
       className="chat-composer-menu"
       items={choices.tool_groups.map((group) => ({
         label: group,
+        about: aboutGroup(group, words),
         checked: on.includes(group),
+        box: true,
         run: () => toggle(group),
       }))}
     >
@@ -134,6 +144,21 @@ function ToolsMenu({ shown: { settings, change }, choices, disabled }: ToolsMenu
       {on.length > 0 && <span className="chat-composer-count">{on.length}</span>}
     </Menu>
   );
+}
+
+type ComposerWords = (typeof composerWords)["en"];
+
+function labelOfTools(on: number, agent: string | undefined, words: ComposerWords): string {
+  if (agent !== undefined) return words.toolsOnBeside(agent, on);
+  return on === 0 ? words.toolsOff : words.toolsOn(on);
+}
+
+const ownGroups = ["files", "shell", "web", "time", "agents"] as const;
+
+/** All others are MCP servers. */
+function aboutGroup(group: string, words: ComposerWords): string {
+  const own = ownGroups.find((each) => each === group);
+  return own === undefined ? words.groupOfServer : words[`group_${own}`];
 }
 
 interface EffortMenuProps {

@@ -1,3 +1,5 @@
+import type { KeyboardEvent } from "react";
+
 /** What of a key press counts here. */
 export interface ComposerPress {
   readonly key: string;
@@ -35,6 +37,12 @@ export function meaningOf(press: ComposerPress, situation: ComposerSituation): K
   if (!mod) return "type";
   if (!isRunning) return "send";
   return shiftKey ? "queue" : "steer";
+}
+
+export function pressOf(event: KeyboardEvent): ComposerPress {
+  const { key, keyCode, shiftKey, altKey, ctrlKey, metaKey } = event;
+  const { isComposing } = event.nativeEvent;
+  return { key, keyCode, isComposing, shiftKey, altKey, ctrlKey, metaKey };
 }
 
 /** The keys of the two ways to speak while an answer runs, as they are shown. */

@@ -1,5 +1,7 @@
 import type { ReactNode } from "react";
 import type { Attachment, ChatChoices, ChatSettings, ContextSnippet } from "@deltawire/tasks/chats";
+import { usePicked } from "../hooks/use-cell.ts";
+import { usePage } from "../hooks/use-page.ts";
 import { Button, IconButton } from "../parts/button.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { useFormat } from "../words/format.ts";
@@ -16,6 +18,8 @@ interface ComposerNoticesProps {
   settings: ChatSettings;
   choices: ChatChoices | undefined;
   obstacle: Obstacle | undefined;
+  /** It was to be sent, and the gateway could not be reached. */
+  isUnreached: boolean;
   isRunning: boolean;
   /** Whoever writes the answer that runs. */
   answering: string | undefined;
@@ -32,6 +36,7 @@ export function ComposerNotices(props: ComposerNoticesProps) {
   const { attachments, contexts, settings, choices, obstacle, isRunning, pasted } = props;
   const words = useWords(composerWords);
   const format = useFormat();
+  const isCutOff = usePicked(usePage().connection, ({ is }) => is === "lost" || is === "offline");
   const answerer = choices === undefined ? undefined : answererIn(settings, choices);
   const notices = noticesFor({
     attachments,
@@ -53,6 +58,8 @@ export function ComposerNotices(props: ComposerNoticesProps) {
           <IconButton small icon="close" label={words.dismiss} onClick={props.onDismiss} />
         </Notice>
       )}
+      {obstacle === "sending" && isCutOff && <Notice icon="info">{words.trying}</Notice>}
+      {props.isUnreached && <Notice icon="warning">{words.notSent}</Notice>}
       {obstacle === "uploading" && <Notice icon="info">{words.waitForUploads}</Notice>}
       {obstacle === "failed upload" && <Notice icon="warning">{words.failedUploads}</Notice>}
       {isRunning && told !== undefined && <Notice icon="info">{told}</Notice>}

@@ -5,7 +5,6 @@ import { useCommands } from "../hooks/use-commands.ts";
 import { usePage } from "../hooks/use-page.ts";
 import { Button } from "../parts/button.tsx";
 import type { OpenChat } from "../state/page.ts";
-import { restAfter } from "../state/rest-of-draft.ts";
 import { useWords } from "../words/use-words.ts";
 import { AnswererCommands } from "./answerer-commands.tsx";
 import { AttachedList } from "./attached-list.tsx";
@@ -50,6 +49,7 @@ export function Composer({ chat, parent, running, onEditLast }: ComposerProps) {
   const shown = useChatSettings(chat);
   const isDeleted = useIsDeleted(chat);
   const isSending = useCell(draft.isSending);
+  const isUnreached = useCell(draft.unreached) === written.key && !isSending;
   const answering = useWhoAnswersNow(chat, running);
   const [isStopping, setStopping] = useState(false);
   const [isPrivacyOpen, setPrivacyOpen] = useState(false);
@@ -89,7 +89,8 @@ export function Composer({ chat, parent, running, onEditLast }: ComposerProps) {
     setPasted(undefined);
     if (chat !== undefined) return void draft.whileSending(() => chat.send(written, parent));
     return void draft.whileSending(async () => {
-      if (!(await startChat(page, shown.settings, written))) return;
+      const unreached = () => draft.setUnreached(written.key);
+      if (!(await startChat(page, shown.settings, written, unreached))) return;
       draft.clear();
       page.newChatSettings.clear();
     });
@@ -98,7 +99,7 @@ export function Composer({ chat, parent, running, onEditLast }: ComposerProps) {
     if (chat === undefined || running === undefined || isSending || text.trim() === "") return;
     void draft.whileSending(async () => {
       if (await chat.tell(running, { text: text.trim(), delivery, key: written.key }))
-        draft.change({ text: restAfter(draft.get().text, text) });
+        draft.told({ text, key: written.key });
     });
   };
   const stop = async () => {
@@ -164,6 +165,7 @@ export function Composer({ chat, parent, running, onEditLast }: ComposerProps) {
           settings={shown.settings}
           choices={choices}
           obstacle={obstacle}
+          isUnreached={isUnreached}
           isRunning={isRunning}
           answering={answering}
           hasWords={text.trim() !== ""}

@@ -1,6 +1,8 @@
 import { useEffect, useRef, useState, type KeyboardEvent } from "react";
 import type { AnswerVersion, ChatNode } from "@deltawire/tasks/chats";
 import { usePage } from "../hooks/use-page.ts";
+import { useReadMarkdown } from "../markdown/lazy-markdown.tsx";
+import type { ReadMarkdown } from "../markdown/read-markdown.ts";
 import { IconButton } from "../parts/button.tsx";
 import { Input } from "../parts/field.tsx";
 import { useWords } from "../words/use-words.ts";
@@ -8,6 +10,7 @@ import { foundIn, readWords, type FoundNode } from "./find-in-chat.ts";
 import type { Wanted } from "./found-places.ts";
 import { markFound } from "./mark-found.ts";
 import { elementId, type Thread } from "./thread.ts";
+import { readAllAhead } from "./read-all-ahead.ts";
 import { createWalk } from "./walk-found.ts";
 import { chatWords } from "./words.ts";
 
@@ -20,6 +23,7 @@ interface FindBarProps {
 export function FindBar({ thread, path }: FindBarProps) {
   const page = usePage();
   const words = useWords(chatWords);
+  const read = useReadMarkdown();
   const field = useRef<HTMLInputElement>(null);
   const [query, setQuery] = useState("");
   const [currentId, setCurrentId] = useState<string>();
@@ -28,6 +32,7 @@ export function FindBar({ thread, path }: FindBarProps) {
     foundIn(
       path,
       what,
+      read,
       ({ task_id = "" }: AnswerVersion) => page.taskTree(task_id).get()?.tasks[task_id]?.output,
     );
   const found = search(query);
@@ -49,14 +54,15 @@ export function FindBar({ thread, path }: FindBarProps) {
     ready();
     return thread.finding.subscribe(ready);
   }, [thread]);
-  useEffect(
-    () => (query.trim() === "" ? undefined : markFound(wantedBy(query, () => last.current.found))),
-    [query],
-  );
+  useEffect(() => readAllAhead(path, read), [path, read]);
+  useEffect(() => {
+    if (query.trim() === "") return undefined;
+    return markFound(wantedBy(query, read, () => last.current.found));
+  }, [query, read]);
 
   const searched = (what: string) => {
     const all = search(what);
-    return { path, found: all, wanted: wantedBy(what, () => all) };
+    return { path, found: all, wanted: wantedBy(what, read, () => all) };
   };
   const look = (what: string) => {
     setQuery(what);
@@ -119,10 +125,10 @@ function focusAgain(before: Element | null, nodeId: string | undefined): void {
 }
 
 /** `found`: asked when something is marked, which may be later. */
-function wantedBy(query: string, found: () => readonly FoundNode[]): Wanted {
+function wantedBy(query: string, read: ReadMarkdown, found: () => readonly FoundNode[]): Wanted {
   return {
     typed: query,
-    read: readWords(query),
+    read: readWords(query, read),
     isFoundIn: (partId) =>
       found().some(({ parts }) => parts.some(({ id, has }) => has && id === partId)),
   };

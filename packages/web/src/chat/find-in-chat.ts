@@ -2,11 +2,12 @@ import type { MessageItem, OutputItem, RetractedItem } from "@deltawire/tasks";
 import {
   answerChain,
   chosenVersion,
-  withoutMarks,
   type AnswerVersion,
   type ChatNode,
   type UserVersion,
 } from "@deltawire/tasks/chats";
+import type { ReadMarkdown } from "../markdown/read-markdown.ts";
+import { once } from "../once.ts";
 
 /** What an answer says that is being written: its version has nothing of it yet. */
 export type LiveOutput = (
@@ -28,31 +29,40 @@ export interface FoundPart {
 }
 
 /**
- * The nodes in whose words a text is: what people and models have said, as it is read, whatever its case. None for an empty
+ * The nodes in whose words a text is: what people and models have said, as it is drawn, whatever its case. None for an empty
  * text.
  */
 export function foundIn(
   path: readonly ChatNode[],
   query: string,
+  read: ReadMarkdown,
   liveOutput: LiveOutput = () => undefined,
 ): FoundNode[] {
-  const { text: wanted } = folded(query);
+  const wanted = folded(query);
   if (wanted.trim() === "") return [];
   const mayBeWritten = signs.test(query);
-  const isIn = (pieces: readonly string[]) => pieces.some((piece) => piece.includes(wanted));
   return path.flatMap((node) => {
-    const parts = partsOf(node, liveOutput).map(({ id, said }) => {
-      const has = isIn(said.read) || (mayBeWritten && isIn(said.written));
+    const parts = partsOf(node, read, liveOutput).map(({ id, drawn, written }) => {
+      const has = drawn.includes(wanted) || (mayBeWritten && written().includes(wanted));
       return { id, has };
     });
     return parts.some(({ has }) => has) ? { nodeId: node.node_id, parts } : [];
   });
 }
 
-/** What was typed, as it is read where it was found with the signs of Markdown; undefined where that is no other text. */
-export function readWords(query: string): string | undefined {
-  const words = signs.test(query) ? withoutSigns(query.trim()) : query;
-  return words === query || words.trim() === "" ? undefined : words;
+/** So that it is found in at once: what has been said is read when it is looked through for the first time. */
+export function readAhead(node: ChatNode, read: ReadMarkdown): void {
+  partsOf(node, read, () => undefined);
+}
+
+/** What was typed, as it is drawn where it was found with the signs of Markdown; undefined where that is no other text. */
+export function readWords(query: string, read: ReadMarkdown): string | undefined {
+  if (!signs.test(query)) return undefined;
+  const typed = query.trim();
+  const uncited = typed.replaceAll(/\[\^\d+\]/g, "");
+  const drawn = read({ text: uncited }, true).join(" ");
+  const words = drawn === uncited ? withoutLoneSigns(uncited) : drawn;
+  return words === typed || words.trim() === "" ? undefined : words;
 }
 
 /** The next one on the path, from a node on; behind the last comes the first. `itself`: that node may be the one. */
@@ -83,9 +93,11 @@ export function placesIn(
   texts: readonly string[],
   query: string,
 ): { readonly start: Place; readonly end: Place }[] {
-  const { text: wanted } = folded(query);
+  const wanted = folded(query);
   if (wanted.trim() === "") return [];
-  const { text: whole, from } = folded(texts.join(""));
+  const joined = texts.join("");
+  const whole = folded(joined);
+  const from = keptIn(joined);
   const starts = textStarts(texts);
   const places: { start: Place; end: Place }[] = [];
   for (let at = whole.indexOf(wanted); at !== -1; at = whole.indexOf(wanted, at + wanted.length)) {
@@ -96,85 +108,87 @@ export function placesIn(
   return places;
 }
 
-/** In small letters, with one blank for many. `from`: where each character comes from. */
-function folded(text: string): { text: string; from: number[] } {
-  const letters: string[] = [];
-  const from: number[] = [];
-  for (let at = 0; at < text.length; at += 1) {
-    const letter = text.charAt(at);
-    const isBlank = /\s/.test(letter);
-    if (isBlank && letters.at(-1) === " ") continue;
-    // There are capitals that become two letters: they would move what stands behind.
-    const small = letter.toLowerCase();
-    letters.push(isBlank ? " " : small.length === 1 ? small : letter);
-    from.push(at);
-  }
-  return { text: letters.join(""), from };
+/** In small letters, with one blank for many. */
+function folded(text: string): string {
+  return smallLetters(text).replaceAll(/[^\S ]\s*| \s+/g, " ");
 }
 
-/** The same text with the signs of Markdown and as it is read, in pieces that are drawn apart. */
-interface Said {
-  readonly written: readonly string[];
-  readonly read: readonly string[];
+/** Each letter by itself: how one is written small depends neither on its neighbours nor moves what stands behind it. */
+function smallLetters(text: string): string {
+  const small = text.toLowerCase();
+  if (small.length === text.length && !text.includes("Σ")) return small;
+  return Array.from(text, (letter) => {
+    const one = letter.toLowerCase();
+    return one.length === letter.length ? one : letter;
+  }).join("");
 }
+
+/** Of each character that is left when a text is folded: where it comes from. */
+function keptIn(text: string): number[] {
+  const from = Array.from({ length: text.length }, (_, at) => at);
+  if (!/\s\s/.test(text)) return from;
+  return from.filter((at) => !(blank.test(text.charAt(at)) && blank.test(text.charAt(at - 1))));
+}
+
+const blank = /\s/;
 
 /** Whoever types one may look for what was written. */
-const signs = /[*_`~#>|[\]()\\]/;
+const signs = /[*_`~#>|[\]()\\$^]|&#?\w+;|^\s*(?:[-+]|\d+[.)])\s/;
 
+/** Something that was said, in pieces that are drawn apart. */
 interface Part {
   readonly id: string;
-  readonly said: Said;
+  readonly drawn: string;
+  /** With the signs of Markdown. */
+  readonly written: () => string;
 }
 
-function partsOf(node: ChatNode, liveOutput: LiveOutput): Part[] {
+function partsOf(node: ChatNode, read: ReadMarkdown, liveOutput: LiveOutput): Part[] {
   if (node.kind === "separator") return [];
-  if (node.kind === "user") {
-    const version = chosenVersion(node);
-    return [{ id: version.version_id, said: userSaid(version) }];
-  }
+  if (node.kind === "user") return [userPart(chosenVersion(node))];
   return answerChain(node, node.version).flatMap((version) => {
     const live = version.status === "running" ? liveOutput(version) : undefined;
-    return (live ?? version.output).flatMap((item) =>
-      item.type === "message" ? { id: item.id, said: modelSaid(item) } : [],
-    );
+    return (live ?? version.output).flatMap((item) => {
+      if (item.type !== "message") return [];
+      return item.status === "in_progress" ? modelPart(item, read) : knownParts(read)(item);
+    });
   });
 }
 
-/** What has been said never changes: looked for letter by letter, a chat is read once. */
-const known = new WeakMap<UserVersion | MessageItem, Said>();
+/** People write what they mean. What has been said never changes: looked for letter by letter, a chat is read once. */
+const userPart = once(({ version_id, text }: UserVersion): Part => {
+  const words = folded(text);
+  return { id: version_id, drawn: words, written: () => words };
+});
 
-/** People write what they mean. */
-function userSaid(version: UserVersion): Said {
-  const before = known.get(version);
-  if (before !== undefined) return before;
-  const words = [folded(version.text).text];
-  const said = { written: words, read: words };
-  known.set(version, said);
-  return said;
-}
+const knownParts = once((read: ReadMarkdown) => once((item: MessageItem) => modelPart(item, read)));
 
-function modelSaid(item: MessageItem): Said {
-  const before = known.get(item);
-  if (before !== undefined) return before;
-  const pieces = item.block_list.flatMap((block) =>
-    block.type === "text" ? block.text.split(/\n\s*\n|\|/) : [],
+function modelPart(item: MessageItem, read: ReadMarkdown): Part {
+  const last = item.block_list.at(-1);
+  const drawn = item.block_list.flatMap((block) =>
+    block.type === "text" ? read(block, item.status === "in_progress" && block === last) : [],
   );
-  // In code an entity is what it looks like, elsewhere it is what it stands for.
-  const decoded = pieces.filter((piece) => /&[#\w]+;/.test(piece)).map(withoutMarks);
-  const said = {
-    written: pieces.map((piece) => folded(piece).text),
-    read: [...pieces, ...decoded].map((piece) => folded(withoutSigns(piece)).text),
+  let written: string | undefined;
+  return {
+    id: item.id,
+    drawn: foldedPieces(drawn),
+    written: () => (written ??= writtenIn(item)),
   };
-  if (item.status !== "in_progress") known.set(item, said);
-  return said;
 }
 
-/** Near enough to what is drawn. */
-function withoutSigns(markdown: string): string {
-  return markdown
-    .replaceAll(/\[\^\d+\]/g, "")
-    .replaceAll(/!?\[([^[\]]*)\]\([^()\s]*\)/g, "$1")
-    .replaceAll(/^[ \t>]*(?:#{1,6}[ \t]+|[-+*][ \t]+)?/gm, "")
+/** As one text, in which nothing is found that goes on from one piece to the next: no text has this character. */
+function foldedPieces(pieces: readonly string[]): string {
+  return folded(pieces.join("\u{FFFF}"));
+}
+
+function writtenIn({ block_list }: MessageItem): string {
+  const texts = block_list.flatMap((block) => (block.type === "text" ? block.text : []));
+  return foldedPieces(texts.flatMap((text) => text.split(/\n\s*\n|\|/)));
+}
+
+/** For those that have no other half in what was typed. */
+function withoutLoneSigns(typed: string): string {
+  return typed
     .replaceAll(/[*`~\\]/g, "")
     .replaceAll(/(^|[^\p{L}\p{N}_])_+|_+(?![\p{L}\p{N}_])/gu, "$1");
 }

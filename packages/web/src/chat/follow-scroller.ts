@@ -4,7 +4,7 @@ import {
   afterGrowth,
   afterScroll,
   afterTurningUp,
-  isAtEnd,
+  hasMoreBelow,
   placeFor,
   type Following,
   type Scroll,
@@ -12,7 +12,8 @@ import {
 
 /** What a reader is to know of the end of the list. */
 interface EndInView {
-  readonly atEnd: boolean;
+  /** All of it, or but for a few px. */
+  readonly isSeen: boolean;
   readonly news: boolean;
 }
 
@@ -30,7 +31,7 @@ export interface Follower {
 
 /** Keeps a scroller at the end of what it shows, or at the start of an answer, for as long as the reader wants it. */
 export function createFollower(): Follower {
-  const end = cell<EndInView>({ atEnd: true, news: false });
+  const end = cell<EndInView>({ isSeen: true, news: false });
   let following: Following = { is: "end" };
   let before: Scroll = { top: 0, height: 0, view: 0 };
   let written: () => Element | null = () => null;
@@ -66,10 +67,10 @@ export function createFollower(): Follower {
       });
       const note = (now: Scroll) => {
         before = now;
-        const atEnd = isAtEnd(now);
-        const news = following.is === "free" && following.news && !atEnd;
+        const isSeen = !hasMoreBelow(now);
+        const news = following.is === "free" && following.news && !isSeen;
         const last = end.get();
-        if (last.atEnd !== atEnd || last.news !== news) end.set({ atEnd, news });
+        if (last.isSeen !== isSeen || last.news !== news) end.set({ isSeen, news });
       };
       place = () => {
         const now = measure();

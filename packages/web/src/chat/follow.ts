@@ -19,17 +19,29 @@ export interface Scroll {
 /** Rounding, and a zoom that is no whole number, leave a few px. */
 const nearEnd = 10;
 const slack = 1;
+/** Of the button that goes to the end: before so little it would hide more than it brings. */
+const buttonHeight = 40;
 
 export function isAtEnd(scroll: Scroll): boolean {
   return lowest(scroll) - scroll.top <= nearEnd;
 }
 
+/** So much is below that somebody wants to be taken there. */
+export function hasMoreBelow(scroll: Scroll): boolean {
+  return lowest(scroll) - scroll.top > buttonHeight;
+}
+
 /** The list has moved, and not by us: what we do is `before` already. */
 export function afterScroll(following: Following, before: Scroll, now: Scroll): Following {
   const moved = now.top - before.top;
-  // What became shorter, or a window that became higher, moves a list that is at its end.
-  const byItself = Math.max(0, lowest(before) - lowest(now));
-  if (-moved > byItself + slack) return following.is === "free" ? following : freed;
+  // What became shorter, or a window that became higher, moves a list that is at its end. Of several changes the browser
+  // may have moved it at the first: an answer that ended became shorter, then the header above it higher.
+  const height = Math.min(before.height, now.height);
+  const view = Math.max(before.view, now.view);
+  const byItself = lowest(before) - lowest({ top: 0, height, view });
+  // It may also have grown again since: who scrolls by a wheel, a finger or a key is known without this.
+  const unsure = byItself > 0 ? buttonHeight : slack;
+  if (-moved > byItself + unsure) return following.is === "free" ? following : freed;
   if (moved <= slack) return following;
   if (isAtEnd(now)) return { is: "end" };
   return following.is === "start" ? freed : following;

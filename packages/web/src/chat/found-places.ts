@@ -4,15 +4,22 @@ import { placesIn } from "./find-in-chat.ts";
 
 /** What a model has said to people; what sub-agents have said to it stands deeper. */
 const said = ".answer > .answer-timeline > .answer-piece > .answer-message";
-/** What is drawn in one piece of what people and models have said. */
+const formula = ".markdown-formula";
+/** What is drawn in one piece of what people and models have said, as `drawnWords` has it; the head of a table once. */
 export const lines = [
-  ...["p", ".markdown-heading", ".markdown-piece", "td", "th"].map(
-    (line) => `${said} .markdown ${line}`,
-  ),
+  ...[
+    "p",
+    ".markdown-heading",
+    ".markdown-piece",
+    "td",
+    "table:not(.markdown-further) th",
+    formula,
+  ].map((line) => `${said} .markdown ${line}`),
+  `${said} > .plain-text`,
   ".chat-bubble .plain-text",
 ].join(", ");
-/** Drawn twice, for those who see and those who hear: it would be found twice. */
-const notRead = ".markdown-formula, .for-readers, button";
+/** A formula is a line of its own, and what is cited is no part of one. */
+const notRead = `${formula}, .for-readers, button`;
 
 /** What is looked for in what is drawn. */
 export interface Wanted {
@@ -24,11 +31,13 @@ export interface Wanted {
 
 /** Where it stands within a line. */
 export function foundInLine(line: Element, { typed, read, isFoundIn }: Wanted): StaticRange[] {
-  const nodes = textNodesIn(line);
-  const asTyped = rangesOf(nodes, typed);
+  const placesOf = line.matches(formula)
+    ? (query: string) => wholeFormula(line, query)
+    : rangesIn(spelledIn(line));
+  const asTyped = placesOf(typed);
   if (asTyped.length > 0 || read === undefined) return asTyped;
   const partId = line.closest("[data-said]")?.getAttribute("data-said") ?? "";
-  return isFoundIn(partId) ? rangesOf(nodes, read) : [];
+  return isFoundIn(partId) ? placesOf(read) : [];
 }
 
 /** A part of a node, where it is drawn. */
@@ -43,13 +52,7 @@ export function foundInPart(part: Element, wanted: Wanted): StaticRange[] {
 
 /** All of its first line. */
 export function beginningOf(part: Element): StaticRange {
-  const line = part.querySelector(lines) ?? part;
-  return new StaticRange({
-    startContainer: line,
-    startOffset: 0,
-    endContainer: line,
-    endOffset: line.childNodes.length,
-  });
+  return allOf(part.querySelector(lines) ?? part);
 }
 
 /** Brings a place into view and keeps it there until what is near has been drawn. */
@@ -80,31 +83,51 @@ function boxOf({ startContainer, startOffset, endContainer, endOffset }: StaticR
   return range.getBoundingClientRect();
 }
 
-function rangesOf(nodes: readonly Text[], query: string): StaticRange[] {
-  const texts = nodes.map(({ data }) => data);
-  return placesIn(texts, query).flatMap(({ start, end }) => {
-    const [from, to] = [nodes[start.text], nodes[end.text]];
-    if (from === undefined || to === undefined) return [];
-    return new StaticRange({
-      startContainer: from,
-      startOffset: start.offset,
-      endContainer: to,
-      endOffset: end.offset,
-    });
+/** It is drawn in other characters than those that were written: all of it is the place. */
+function wholeFormula(line: Element, query: string): StaticRange[] {
+  const written = line.querySelector(":scope > code")?.textContent ?? "";
+  return placesIn([written], query).length === 0 ? [] : [allOf(line)];
+}
+
+function allOf(element: Element): StaticRange {
+  return new StaticRange({
+    startContainer: element,
+    startOffset: 0,
+    endContainer: element,
+    endOffset: element.childNodes.length,
   });
 }
 
-function textNodesIn(place: Element): Text[] {
+/** A line break has the place of a blank, in which there is nothing. */
+type Spelled = Text | HTMLBRElement;
+
+function rangesIn(nodes: readonly Spelled[]): (query: string) => StaticRange[] {
+  const texts = nodes.map((node) => (node instanceof Text ? node.data : "\n"));
+  return (query) =>
+    placesIn(texts, query).flatMap(({ start, end }) => {
+      const [from, to] = [nodes[start.text], nodes[end.text]];
+      if (from === undefined || to === undefined) return [];
+      return new StaticRange({
+        startContainer: from,
+        startOffset: start.offset,
+        endContainer: to,
+        endOffset: to instanceof Text ? end.offset : 0,
+      });
+    });
+}
+
+function spelledIn(place: Element): Spelled[] {
   const walker = document.createTreeWalker(
     place,
     NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT,
     (node) => {
-      if (!(node instanceof Element)) return NodeFilter.FILTER_ACCEPT;
+      if (!(node instanceof Element) || node instanceof HTMLBRElement)
+        return NodeFilter.FILTER_ACCEPT;
       return node.matches(notRead) ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_SKIP;
     },
   );
-  const nodes: Text[] = [];
+  const nodes: Spelled[] = [];
   for (let node = walker.nextNode(); node !== null; node = walker.nextNode())
-    if (node instanceof Text) nodes.push(node);
+    if (node instanceof Text || node instanceof HTMLBRElement) nodes.push(node);
   return nodes;
 }

@@ -1,8 +1,9 @@
-import { useLayoutEffect, useRef, type KeyboardEvent, type ReactNode } from "react";
+import { useId, useLayoutEffect, useRef, type KeyboardEvent, type ReactNode } from "react";
 import { Button } from "../parts/button.tsx";
 import { TextArea } from "../parts/field.tsx";
 import type { MessageEdit } from "../state/page.ts";
 import { useWords } from "../words/use-words.ts";
+import { meaningOf, pressOf, type ComposerSituation } from "./composer-keys.ts";
 import { elementId, useThread, type Thread } from "./thread.ts";
 import { useEdit } from "./use-edit.ts";
 import { chatWords } from "./words.ts";
@@ -15,6 +16,9 @@ interface InPlaceEditorProps {
   text: string;
   mayBeEmpty?: boolean;
   onSend: Save;
+  sendKey: ComposerSituation["sendKey"];
+  /** What the keys do. */
+  keysHint: string;
   sendLabel: string;
   sendHint?: string | undefined;
   beside?: ReactNode;
@@ -25,13 +29,15 @@ interface InPlaceEditorProps {
 const leastRows = 3;
 const mostRows = 20;
 
-/** Where the words were: Escape leaves them as they are, mod+Enter sends. */
+/** Where the words were: Escape leaves them as they are. */
 export function InPlaceEditor(props: InPlaceEditorProps) {
   const {
     nodeId,
     label,
     mayBeEmpty = false,
     onSend,
+    sendKey,
+    keysHint,
     sendLabel,
     sendHint,
     beside,
@@ -43,6 +49,7 @@ export function InPlaceEditor(props: InPlaceEditorProps) {
   const { text } = edit ?? props;
   const box = useRef<HTMLDivElement>(null);
   const field = useRef<HTMLTextAreaElement>(null);
+  const hintId = useId();
   useLayoutEffect(() => {
     // A message that comes near again is drawn anew, while somebody may write elsewhere.
     if (!thread.hasJustOpened(nodeId)) return;
@@ -71,10 +78,9 @@ export function InPlaceEditor(props: InPlaceEditorProps) {
     void draft.sendEdit(nodeId, { text, attachments: edit?.attachments }, save);
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    // An Escape or an Enter that belongs to an input method is not ours.
-    if (event.nativeEvent.isComposing || event.keyCode === 229) return;
-    if (event.key === "Escape") cancel();
-    else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) run(onSend);
+    const meaning = meaningOf(pressOf(event), { sendKey, isRunning: false, isEmpty: false });
+    if (meaning === "leave") cancel();
+    else if (meaning === "send") run(onSend);
     else return;
     event.preventDefault();
     event.stopPropagation();
@@ -85,6 +91,8 @@ export function InPlaceEditor(props: InPlaceEditorProps) {
       <TextArea
         ref={field}
         aria-label={label}
+        aria-describedby={hintId}
+        enterKeyHint={sendKey === "enter" ? "send" : "enter"}
         dir="auto"
         rows={rows}
         value={text}
@@ -94,6 +102,9 @@ export function InPlaceEditor(props: InPlaceEditorProps) {
       />
       {beside}
       <div className="chat-editor-foot">
+        <small id={hintId} className="chat-editor-hint">
+          {keysHint}
+        </small>
         <Button small kind="ghost" onClick={cancel}>
           {isBusy ? words.close : words.cancel}
         </Button>

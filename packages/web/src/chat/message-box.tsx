@@ -7,7 +7,7 @@ import {
 } from "react";
 import { usePicked } from "../hooks/use-cell.ts";
 import { usePage } from "../hooks/use-page.ts";
-import { meaningOf, type KeyMeaning } from "./composer-keys.ts";
+import { meaningOf, pressOf, type KeyMeaning } from "./composer-keys.ts";
 import { meaningOfPaste } from "./pasted-text.ts";
 
 interface MessageBoxProps {
@@ -67,12 +67,6 @@ export function MessageBox(props: MessageBoxProps) {
       onPaste={onPaste}
     />
   );
-}
-
-function pressOf(event: KeyboardEvent) {
-  const { key, keyCode, shiftKey, altKey, ctrlKey, metaKey } = event;
-  const { isComposing } = event.nativeEvent;
-  return { key, keyCode, isComposing, shiftKey, altKey, ctrlKey, metaKey };
 }
 
 /** By the browser itself where it can: `field-sizing` is in the style. */

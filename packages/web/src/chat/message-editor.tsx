@@ -1,8 +1,11 @@
 import type { Attachment, UserNode, UserVersion } from "@deltawire/tasks/chats";
+import { usePicked } from "../hooks/use-cell.ts";
+import { usePage } from "../hooks/use-page.ts";
 import { Button, IconButton } from "../parts/button.tsx";
 import { Tag } from "../parts/signs.tsx";
 import type { EditHow, MessageEdit } from "../state/page.ts";
 import { useWords } from "../words/use-words.ts";
+import { composerWords } from "./composer-words.ts";
 import { InPlaceEditor } from "./in-place-editor.tsx";
 import { useThread } from "./thread.ts";
 import { useEdit } from "./use-edit.ts";
@@ -11,6 +14,8 @@ import { chatWords } from "./words.ts";
 /** A message in other words: sent as a version or as a branch, or only changed. */
 export function MessageEditor({ node, version }: { node: UserNode; version: UserVersion }) {
   const words = useWords(chatWords);
+  const { hintEnter, hintMod } = useWords(composerWords);
+  const sendKey = usePicked(usePage().preferences, (preferences) => preferences.sendKey);
   const { chat } = useThread();
   const { edit, keep, isBusy } = useEdit(node.node_id);
   const attachments = edit?.attachments ?? version.attachments;
@@ -23,6 +28,8 @@ export function MessageEditor({ node, version }: { node: UserNode; version: User
       text={version.text}
       mayBeEmpty={attachments.length > 0}
       onSend={saveAs({ as: "version", send: true })}
+      sendKey={sendKey}
+      keysHint={sendKey === "enter" ? hintEnter : hintMod}
       sendLabel={words.sendVersion}
       sendHint={words.sendVersionHint}
       beside={

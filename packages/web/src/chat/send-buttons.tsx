@@ -31,7 +31,7 @@ export function SendButtons(props: SendButtonsProps) {
           label={words.send}
           className="chat-composer-main"
           disabled={!canSend}
-          aria-busy={isSending || undefined}
+          busy={isSending}
           onClick={onSend}
         />
       </div>
@@ -69,7 +69,7 @@ export function SendButtons(props: SendButtonsProps) {
         title={`${words.stopAnswer} (${keysAsText(stopKeys)})`}
         className="chat-composer-main chat-composer-stop"
         disabled={isStopping}
-        aria-busy={isStopping || undefined}
+        busy={isStopping}
         onClick={onStop}
       />
     </div>

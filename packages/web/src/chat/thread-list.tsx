@@ -125,8 +125,8 @@ function useFollowing(
 
 function JumpToEnd({ follower }: { follower: Follower }) {
   const words = useWords(chatWords);
-  const { atEnd, news } = useCell(follower.end);
-  if (atEnd) return null;
+  const { isSeen, news } = useCell(follower.end);
+  if (isSeen) return null;
   return (
     <Button
       className="chat-to-end"

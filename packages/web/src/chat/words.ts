@@ -90,6 +90,7 @@ export const chatWords = defineWords({
 
     editMessageLabel: "Edit your message",
     editAnswerLabel: "Edit the answer",
+    saveKeys: "Ctrl+Enter or ⌘+Enter saves",
     sendVersion: "Send",
     sendVersionHint: "As a new version; what follows stays",
     sendBranch: "Send as branch",
@@ -232,6 +233,7 @@ export const chatWords = defineWords({
 
     editMessageLabel: "编辑消息",
     editAnswerLabel: "编辑回答",
+    saveKeys: "Ctrl+Enter 或 ⌘+Enter 保存",
     sendVersion: "发送",
     sendVersionHint: "保存为新版本，后续内容保留",
     sendBranch: "作为分支发送",

@@ -1,12 +1,12 @@
 import { memo, useLayoutEffect, useRef, type KeyboardEvent } from "react";
-import type { ChatSummary } from "@deltawire/tasks/chats";
+import type { ChatExportFormat, ChatSummary } from "@deltawire/tasks/chats";
 import { usePage } from "../hooks/use-page.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Menu, type MenuItem } from "../parts/menu.tsx";
 import type { Page } from "../state/page.ts";
 import { nameInList } from "../texts/name-of-chat.ts";
 import { useWords } from "../words/use-words.ts";
-import { exportChat, exportFormats } from "./export-chat.ts";
+import { exportChat, exportEntries } from "./export-chat.ts";
 import { RouteLink } from "./route-link.tsx";
 import { focusBeside } from "./row-focus.ts";
 import { listWords, type ListWords } from "./words.ts";
@@ -94,7 +94,7 @@ export const ChatRow = memo(function ChatRow({
             </span>
             <span className="list-line">
               <span className="list-excerpt" dir="auto">
-                {lastWordsUnderName(chat) ?? words.messages(chat.messages)}
+                {lastWordsUnderName(chat) ?? <GoesOn chat={chat} words={words} />}
               </span>
               {chat.tags.length > 0 && (
                 <span className="list-tags" dir="auto">
@@ -120,6 +120,12 @@ function lastWordsUnderName({ title, first_words, excerpt }: ChatSummary): strin
   if (excerpt === "" || (title.trim() === "" && excerpt === (first_words || excerpt)))
     return undefined;
   return excerpt;
+}
+
+/** For the eye, in place of a number of messages; screen readers have it from the sign. */
+function GoesOn({ chat, words }: { chat: ChatSummary; words: ListWords }) {
+  if (chat.running === 0) return words.messages(chat.messages);
+  return <span aria-hidden="true">{chat.waiting > 0 ? words.waits : words.running}</span>;
 }
 
 /** Whether something goes on in it, or waits for a person. */
@@ -150,8 +156,8 @@ function itemsOf(chat: ChatSummary, page: Page, words: ListWords, actions: RowAc
     },
     { label: words.tags, icon: "tag", run: () => actions.tag(chat) },
     "line",
-    ...exportFormats.map(({ format, name }) => ({
-      label: words.exportAs(name),
+    ...exportEntries(words).map(({ format, label }) => ({
+      label,
       icon: "download" as const,
       run: () => void exportWithWord(page, chatId, format, words),
     })),
@@ -173,7 +179,7 @@ function itemsOf(chat: ChatSummary, page: Page, words: ListWords, actions: RowAc
 async function exportWithWord(
   page: Page,
   chatId: string,
-  format: (typeof exportFormats)[number]["format"],
+  format: ChatExportFormat,
   words: ListWords,
 ): Promise<void> {
   const name = await exportChat(page, chatId, format);

@@ -1,14 +1,22 @@
 import type { ChatExportFormat } from "@deltawire/tasks/chats";
 import type { Page } from "../state/page.ts";
+import type { ListWords } from "./words.ts";
 
-/** By their names for people, which are the same in every language. */
-export const exportFormats: readonly { format: ChatExportFormat; name: string }[] = [
-  { format: "markdown", name: "Markdown" },
-  { format: "html", name: "HTML" },
-  { format: "json", name: "JSON" },
-  { format: "openai", name: "OpenAI JSON" },
-  { format: "glued", name: "Glued JSON" },
-];
+interface ExportEntry {
+  readonly format: ChatExportFormat;
+  readonly label: string;
+}
+
+/** All that a chat can be saved as, as menus have it. */
+export function exportEntries(words: ListWords): ExportEntry[] {
+  return [
+    { format: "markdown", label: words.exportAs("Markdown") },
+    { format: "html", label: words.exportAs("HTML") },
+    { format: "json", label: words.exportAs("JSON") },
+    { format: "openai", label: words.exportAs("OpenAI JSON") },
+    { format: "glued", label: words.exportGlued },
+  ];
+}
 
 /** Saves a chat as a file of the browser's. Answers with its name; what fails a toast tells. */
 export async function exportChat(

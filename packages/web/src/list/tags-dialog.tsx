@@ -75,7 +75,8 @@ export function TagsDialog({ chat, known, onClose, onSaved }: TagsDialogProps) {
           className="list-new-tag"
           onSubmit={(event) => {
             event.preventDefault();
-            add(typed);
+            if (typed.trim() !== "") add(typed);
+            else if (!isSaving) void save();
           }}
         >
           <Field label={words.tag} hint={words.tagHint}>
@@ -88,7 +89,8 @@ export function TagsDialog({ chat, known, onClose, onSaved }: TagsDialogProps) {
               onChange={(event) => setTyped(event.currentTarget.value)}
             />
           </Field>
-          <Button type="submit" icon="add" disabled={typed.trim() === ""}>
+          {/* It does not send the form: disabled, it would keep Enter from doing so. */}
+          <Button icon="add" disabled={typed.trim() === ""} onClick={() => add(typed)}>
             {words.addTag}
           </Button>
         </form>

@@ -1,9 +1,11 @@
 import { createElement, useSyncExternalStore, type ReactNode } from "react";
 import type { DrawnBlocks, DrawnBlocksProps, Markdown, MarkdownProps } from "./markdown.tsx";
+import type { ReadMarkdown } from "./read-markdown.ts";
 
 interface Drawing {
   readonly Markdown: typeof Markdown;
   readonly DrawnBlocks: typeof DrawnBlocks;
+  readonly readMarkdown: ReadMarkdown;
 }
 
 let loaded: Drawing | undefined;
@@ -30,6 +32,13 @@ export function LazyBlocks({ children, ...props }: LazyBlocksProps) {
   const drawn = useSyncExternalStore(subscribe, current, nothing);
   return drawn === undefined ? children : createElement(drawn.DrawnBlocks, props);
 }
+
+/** What reads Markdown as it is drawn: until it has come, the text as it is. */
+export function useReadMarkdown(): ReadMarkdown {
+  return useSyncExternalStore(subscribe, current, nothing)?.readMarkdown ?? asItIs;
+}
+
+const asItIs: ReadMarkdown = ({ text }) => [text];
 
 /** Can be called early, so that it is there when the first answer is. */
 export function loadMarkdown(): Promise<void> {

@@ -7,6 +7,8 @@ import { ranksOf, Sections, topRank, type Section } from "./sections.ts";
 import "./markdown.css";
 import "./code-colours.css";
 
+export { readMarkdown } from "./read-markdown.ts";
+
 export interface MarkdownProps {
   text: string;
   annotations?: readonly Annotation[] | undefined;

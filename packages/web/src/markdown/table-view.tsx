@@ -25,6 +25,8 @@ export function TableView({ table }: { table: Block & { type: "table" } }) {
     <div
       ref={ref}
       className="markdown-table"
+      // Cells have none of their own: it would be left out when that of the whole table is found.
+      dir="auto"
       role={scrolls ? "group" : undefined}
       aria-label={scrolls ? words.table : undefined}
       tabIndex={scrolls ? 0 : undefined}
@@ -97,7 +99,7 @@ const Head = memo(function Head({ head, sides }: HeadProps) {
     <thead>
       <tr>
         {head.map((cell, at) => (
-          <th key={at} scope="col" dir="auto" data-side={sides[at]}>
+          <th key={at} scope="col" data-side={sides[at]}>
             {inlineView(cell)}
           </th>
         ))}
@@ -128,7 +130,7 @@ const RowView = memo(function RowView({ row, sides }: { row: Row; sides: readonl
   return (
     <tr>
       {row.map((cell, at) => (
-        <td key={at} dir="auto" data-side={sides[at]}>
+        <td key={at} data-side={sides[at]}>
           {inlineView(cell)}
         </td>
       ))}

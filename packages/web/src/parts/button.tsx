@@ -54,6 +54,8 @@ interface IconButtonProps extends ComponentProps<"button"> {
   label: string;
   small?: boolean | undefined;
   pressed?: boolean | undefined;
+  /** What it does is under way. */
+  busy?: boolean | undefined;
 }
 
 export function IconButton({
@@ -61,6 +63,7 @@ export function IconButton({
   label,
   small,
   pressed,
+  busy,
   className,
   children,
   ...rest
@@ -73,9 +76,10 @@ export function IconButton({
       className={className === undefined ? "icon-button" : `icon-button ${className}`}
       aria-label={label}
       aria-pressed={pressed}
+      aria-busy={busy || undefined}
       data-small={small || undefined}
     >
-      <Icon name={icon} />
+      {busy === true ? <span className="spinner" aria-hidden="true" /> : <Icon name={icon} />}
       {children}
     </button>
   );

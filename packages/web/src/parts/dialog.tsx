@@ -10,13 +10,15 @@ interface DialogProps {
   children: ReactNode;
   footer?: ReactNode;
   wide?: boolean | undefined;
+  /** Its top stays where it is when its content becomes shorter or longer. */
+  atTop?: boolean | undefined;
 }
 
 /**
  * The browser's own: it keeps the focus inside, closes by Escape, and gives the focus back. What is marked `data-first`
  * has it to begin with.
  */
-export function Dialog({ title, onClose, children, footer, wide }: DialogProps) {
+export function Dialog({ title, onClose, children, footer, wide, atTop }: DialogProps) {
   const words = useWords(partsWords);
   const titleId = useId();
   const dialog = useRef<HTMLDialogElement>(null);
@@ -38,6 +40,7 @@ export function Dialog({ title, onClose, children, footer, wide }: DialogProps) 
       ref={dialog}
       className="dialog"
       data-wide={wide || undefined}
+      data-at-top={atTop || undefined}
       aria-labelledby={titleId}
       onCancel={(event) => {
         // A dialog or a menu within this one has an Escape of its own.

@@ -15,16 +15,22 @@ export type MenuItem =
   | "line"
   | {
       readonly label: string;
+      /** A line below it. */
+      readonly about?: string | undefined;
       readonly icon?: IconName | undefined;
       readonly keys?: string | undefined;
       readonly danger?: boolean | undefined;
       readonly checked?: boolean | undefined;
+      /** Several can be checked: one that is not has an empty box. */
+      readonly box?: boolean | undefined;
       readonly disabled?: boolean | undefined;
       readonly run: () => void;
     };
 
 interface MenuProps {
   label: string;
+  /** What is offered, above it. */
+  heading?: string | undefined;
   items: readonly MenuItem[];
   icon?: IconName | undefined;
   small?: boolean | undefined;
@@ -37,6 +43,7 @@ interface MenuProps {
 /** A button and what it offers. Arrows, Home, End and first letters move; Escape and a press elsewhere close. */
 export function Menu({
   label,
+  heading,
   items,
   icon = "more",
   small,
@@ -70,6 +77,7 @@ export function Menu({
         <OpenMenu
           id={id}
           label={label}
+          heading={heading}
           items={items}
           button={button}
           onClose={(back) => {
@@ -85,12 +93,13 @@ export function Menu({
 interface OpenMenuProps {
   id: string;
   label: string;
+  heading: string | undefined;
   items: readonly MenuItem[];
   button: { readonly current: HTMLButtonElement | null };
   onClose: (focusGoesBack: boolean) => void;
 }
 
-function OpenMenu({ id, label, items, button, onClose }: OpenMenuProps) {
+function OpenMenu({ id, label, heading, items, button, onClose }: OpenMenuProps) {
   const menu = useRef<HTMLDivElement>(null);
   usePopoverBeside(menu, button, () => onClose(false));
   useLayoutEffect(() => {
@@ -102,11 +111,16 @@ function OpenMenu({ id, label, items, button, onClose }: OpenMenuProps) {
       id={id}
       className="menu"
       role="menu"
-      aria-label={label}
+      aria-label={heading ?? label}
       popover="manual"
       tabIndex={-1}
       onKeyDown={(event) => onKey(event, onClose)}
     >
+      {heading !== undefined && (
+        <p className="menu-heading" aria-hidden="true">
+          {heading}
+        </p>
+      )}
       {items.map((item, at) =>
         item === "line" ? (
           <hr key={at} className="menu-line" />
@@ -117,6 +131,8 @@ function OpenMenu({ id, label, items, button, onClose }: OpenMenuProps) {
               className="menu-item"
               role={item.checked === undefined ? "menuitem" : "menuitemcheckbox"}
               aria-checked={item.checked}
+              aria-labelledby={item.about === undefined ? undefined : `${id}-${at}`}
+              aria-describedby={item.about === undefined ? undefined : `${id}-${at}-about`}
               disabled={item.disabled}
               data-danger={item.danger || undefined}
               onClick={() => {
@@ -127,9 +143,18 @@ function OpenMenu({ id, label, items, button, onClose }: OpenMenuProps) {
               {item.checked === undefined ? (
                 item.icon !== undefined && <Icon name={item.icon} />
               ) : (
-                <span className="menu-check">{item.checked && <Icon name="check" />}</span>
+                <span className="menu-check" data-box={item.box || undefined}>
+                  {item.checked && <Icon name="check" />}
+                </span>
               )}
-              <span>{item.label}</span>
+              {item.about === undefined ? (
+                <span>{item.label}</span>
+              ) : (
+                <span className="menu-words">
+                  <span id={`${id}-${at}`}>{item.label}</span>
+                  <small id={`${id}-${at}-about`}>{item.about}</small>
+                </span>
+              )}
               {item.keys !== undefined && <Keys keys={item.keys} />}
             </button>
           </Fragment>

@@ -5,12 +5,15 @@ import {
   type ChatClient,
   type PendingApproval,
 } from "@deltawire/tasks/chats";
+import type { KeptStorage } from "../gateway/world.ts";
 import { cell } from "./cell.ts";
 import type { Approvals } from "./page.ts";
 import type { Telling } from "./telling.ts";
+import { createWrittenDecisions } from "./written-decisions.ts";
 
 export interface ApprovalsOptions {
   readonly client: ChatClient;
+  readonly storage: KeptStorage;
   readonly telling: Telling;
   readonly now: () => number;
   /** Of tasks that are followed: there it is known at once what is asked and decided. */
@@ -27,10 +30,12 @@ export interface KeptApprovals extends Approvals {
 }
 
 export function createApprovals(options: ApprovalsOptions): KeptApprovals {
-  const { client, telling, now, trees, placeOf } = options;
+  const { client, storage, telling, now, trees, placeOf } = options;
   const pending = cell<readonly PendingApproval[]>([]);
   const deciding = cell<ReadonlySet<string>>(new Set());
-  let listed: readonly PendingApproval[] = [];
+  const written = createWrittenDecisions(storage);
+  /** Undefined before the gateway has told of any. */
+  let listed: readonly PendingApproval[] | undefined;
   /** Decided here, whatever a list or a tree says that is older than that. */
   const decided = new Set<string>();
   /** Was listed and is no longer: a tree that has it still is older than that. */
@@ -46,7 +51,7 @@ export function createApprovals(options: ApprovalsOptions): KeptApprovals {
     tellOfOthers(asked);
     const open = new Set(asked.filter(isOpen).map(({ approval }) => approval.approval_id));
     const resolved = new Set(asked.filter((each) => !isOpen(each)).map(idOf));
-    const known = new Set(listed.map(idOf));
+    const known = new Set(listed?.map(idOf));
     for (const ids of [decided, vanished])
       for (const id of ids) if (!open.has(id) && !known.has(id)) ids.delete(id);
     for (const id of seenAt.keys()) if (!open.has(id)) seenAt.delete(id);
@@ -55,10 +60,11 @@ export function createApprovals(options: ApprovalsOptions): KeptApprovals {
       .filter((each) => isOpen(each) && !known.has(idOf(each)))
       .map(({ approval, tree }) => pendingIn(tree, approval, timeOf(approval), placeOf));
     // Those that only a tree has told are the newest, whatever the clock of this machine says.
-    const all = [...listed.toSorted(byAge), ...live.toSorted(byAge)].filter(
+    const all = [...(listed ?? []).toSorted(byAge), ...live.toSorted(byAge)].filter(
       (each) => !isClosed(idOf(each)) && !resolved.has(idOf(each)),
     );
     pending.set(unlessSame(pending.get(), all));
+    if (listed !== undefined) written.keepOnly(new Set(all.map(idOf)));
     return live.some((each) => !isClosed(idOf(each)));
   };
 
@@ -70,9 +76,13 @@ export function createApprovals(options: ApprovalsOptions): KeptApprovals {
       const { approval_id, resolution, tool = "" } = approval;
       const isOurs = decided.has(approval_id) || deciding.get().has(approval_id);
       if (resolution === undefined || !shown.has(approval_id) || isOurs) continue;
-      const text = telling.words().decidedElsewhere(tool, resolution.decision);
-      telling.toasts.show({ kind: "info", text });
+      tellDecided(tool, resolution.decision);
     }
+  };
+
+  const tellDecided = (tool: string, decision: string) => {
+    const text = telling.words().decidedElsewhere(tool, decision);
+    telling.toasts.show({ kind: "info", text });
   };
 
   const timeOf = ({ approval_id }: TaskApproval): string => {
@@ -90,7 +100,7 @@ export function createApprovals(options: ApprovalsOptions): KeptApprovals {
     }
     const ids = new Set(data.map(idOf));
     const shown = new Set(pending.get().map(idOf));
-    for (const each of listed) if (shown.has(idOf(each))) vanished.add(idOf(each));
+    for (const each of listed ?? []) if (shown.has(idOf(each))) vanished.add(idOf(each));
     for (const id of ids) vanished.delete(id);
     listed = data;
     show();
@@ -116,6 +126,8 @@ export function createApprovals(options: ApprovalsOptions): KeptApprovals {
   return {
     pending,
     deciding,
+    written: written.all,
+    write: written.write,
     read,
     look() {
       const now = trees().map(({ approvals }) => approvals);
@@ -134,8 +146,10 @@ export function createApprovals(options: ApprovalsOptions): KeptApprovals {
       } catch (failure) {
         if (!(failure instanceof ChatApiError) || failure.code !== "approval_resolved")
           throw failure;
+        const { tool = "" } =
+          pending.get().find((each) => idOf(each) === approvalId)?.approval ?? {};
         close(approvalId);
-        telling.toasts.show({ kind: "info", text: telling.words().tooLate(failure.message) });
+        tellDecided(tool, failure.decision ?? "expired");
       } finally {
         deciding.update((ids) => new Set([...ids].filter((id) => id !== approvalId)));
         // Whatever became of it, more may be asked by now.

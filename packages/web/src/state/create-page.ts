@@ -60,6 +60,7 @@ export function createPage(world: World): Page {
     telling,
     tasks,
     onSent: (chatId, draft) => drafts.sent(chatId, draft),
+    onUnreached: (chatId, key) => drafts.draft(chatId).setUnreached(key),
     goTo: (chatId) => router.go({ is: "chat", chatId }),
   });
   const list = createChatList({
@@ -70,6 +71,7 @@ export function createPage(world: World): Page {
   });
   const approvals = createApprovals({
     client,
+    storage,
     telling,
     now,
     trees: () => tasks.trees(),
@@ -155,9 +157,10 @@ export function createPage(world: World): Page {
     toasts,
     openChat: (chatId) => chats.open(chatId),
     reconnect: () => line.retry(),
-    async newChat(settings) {
+    async newChat(settings, onUnreachable) {
       const body = settings === undefined ? {} : { settings };
-      const reply = await telling.attempt(() => askOnce((key) => client.create(body, key), world));
+      const make = () => askOnce((key) => client.create(body, key), world);
+      const reply = await telling.attempt(make, onUnreachable);
       if (reply !== undefined) router.go({ is: "chat", chatId: reply.chat.chat_id });
       return reply?.chat.chat_id;
     },

@@ -4,7 +4,7 @@ import { cell } from "./cell.ts";
 import { keepByChat } from "./kept-by-chat.ts";
 import { isStillKept, keepDraft, keptAt, lastKept, placeOf, tryToKeep } from "./kept-drafts.ts";
 import type { Draft, DraftState, EditWords, MessageEdit, SentEdit } from "./page.ts";
-import { restOfDraft } from "./rest-of-draft.ts";
+import { restAfter, restOfDraft } from "./rest-of-draft.ts";
 
 export interface Drafts {
   draft(chatId: string): Draft;
@@ -128,6 +128,7 @@ function createDraft(
   let changedAt = own?.changedAt ?? 0;
   const state = cell<DraftState>((own ?? taken)?.draft ?? empty(newId()));
   const isSending = cell(false);
+  const unreached = cell<string | undefined>(undefined);
   const sentEdits = cell<ReadonlyMap<string, SentEdit>>(new Map());
   const set = (next: DraftState) => {
     state.set(next);
@@ -177,6 +178,11 @@ function createDraft(
       clear();
       onSent(key);
     },
+    told({ text, key }) {
+      const now = state.get();
+      set({ ...now, text: restAfter(now.text, text), key: newId() });
+      onSent(key);
+    },
     sentElsewhere(key) {
       if (state.get().key === key) clear();
     },
@@ -190,6 +196,8 @@ function createDraft(
         isSending.set(false);
       }
     },
+    unreached,
+    setUnreached: unreached.set,
     sentEdits,
     async sendEdit(nodeId, words, send) {
       if (sentEdits.get().get(nodeId) === "on its way") return;

@@ -27,13 +27,15 @@ export interface OpenChatOptions {
   readonly telling: Telling;
   /** The gateway has the message of this draft. */
   readonly onSent: (chatId: string, draft: DraftState) => void;
+  /** The gateway could not be reached for the draft of this key. */
+  readonly onUnreached: (chatId: string, key: string) => void;
   readonly goTo: (chatId: string) => void;
   readonly release: () => void;
 }
 
 /** What a person can do with a chat that is shown. */
 export function createOpenChat(options: OpenChatOptions): OpenChat {
-  const { chatId, kept, client, world, telling, onSent, goTo, release } = options;
+  const { chatId, kept, client, world, telling, onSent, onUnreached, goTo, release } = options;
   let lastChange: Promise<unknown> = Promise.resolve();
 
   /** Edits go one after the other: each is at the revision that the one before it has made. */
@@ -87,7 +89,10 @@ export function createOpenChat(options: OpenChatOptions): OpenChat {
     state: kept.state,
     readAnew: () => kept.readAnew(),
     async send(draft, parent) {
-      const reply = await telling.attempt(() => sendOnce(draft, parent));
+      const reply = await telling.attempt(
+        () => sendOnce(draft, parent),
+        () => onUnreached(chatId, draft.key),
+      );
       if (reply === undefined) return false;
       onSent(chatId, draft);
       if (reply !== "sent before") await shown(reply);
@@ -125,8 +130,10 @@ export function createOpenChat(options: OpenChatOptions): OpenChat {
       if (reply !== undefined) goTo(reply.chat.chat_id);
       return reply?.chat.chat_id;
     },
-    tell: async (taskId, word) =>
-      (await telling.attempt(() => tellOnce(taskId, word))) !== undefined,
+    async tell(taskId, word) {
+      const unreached = () => onUnreached(chatId, word.key);
+      return (await telling.attempt(() => tellOnce(taskId, word), unreached)) === true;
+    },
     cancelTask: async (taskId) =>
       (await telling.attempt(() => client.cancelTask(taskId))) !== undefined,
     release,
@@ -174,11 +181,10 @@ export function createOpenChat(options: OpenChatOptions): OpenChat {
         world,
       );
     } catch (failure) {
-      if (!(failure instanceof ChatApiError)) throw failure;
       // The same words under the same key, at another place: the chat has gone on, with this very message.
-      if (failure.code === "idempotency_conflict") return "sent before";
-      if (failure.code !== "unreachable") throw failure;
-      throw new Error(telling.words().notSent, { cause: failure });
+      if (failure instanceof ChatApiError && failure.code === "idempotency_conflict")
+        return "sent before";
+      throw failure;
     }
   }
 }

@@ -13,6 +13,7 @@ export interface OpenChatsOptions {
   readonly telling: Telling;
   readonly tasks: FollowedTasks;
   readonly onSent: (chatId: string, draft: DraftState) => void;
+  readonly onUnreached: (chatId: string, key: string) => void;
   readonly goTo: (chatId: string) => void;
 }
 

@@ -21,6 +21,7 @@ import type { NewChatSettings } from "./new-chat-settings.ts";
 import type { Preferences, PreferencesCell } from "./preferences.ts";
 import type { Router } from "./route.ts";
 import type { Toasts } from "./toasts.ts";
+import type { Written } from "./written-decisions.ts";
 
 /*
  * Everything that the page knows and can do, outside React. Components get it by `usePage`, draw cells and call functions.
@@ -39,8 +40,8 @@ export interface Page {
   readonly toasts: Toasts;
   /** The same object for the same chat for as long as it is shown somewhere; `release` when it no longer is. */
   openChat(chatId: string): OpenChat;
-  /** Makes one with these settings and goes to it. Answers with its id. */
-  newChat(settings?: ChatSettings): Promise<string | undefined>;
+  /** Makes one with these settings and goes to it. Answers with its id. `onUnreachable`: in place of a toast. */
+  newChat(settings?: ChatSettings, onUnreachable?: () => void): Promise<string | undefined>;
   /** All chats of a file, or none of them. Throws a ChatApiError where the gateway refuses it. */
   importFrom(file: unknown): Promise<ImportReply>;
   readonly newChatSettings: NewChatSettings;
@@ -137,7 +138,10 @@ export interface OpenChat {
   readonly chatId: string;
   readonly state: Cell<OpenChatState>;
   readAnew(): Promise<void>;
-  /** Under the last node that is shown; clears the draft once the gateway has it. */
+  /**
+   * Under the last node that is shown; clears the draft once the gateway has it. Where it cannot be reached, the draft tells
+   * it, and no toast: `unreached`. So it is with `tell`.
+   */
   send(draft: DraftState, parent: string | null): Promise<boolean>;
   rerun(nodeId: string, choice?: AnswerChoiceBody): Promise<boolean>;
   continueAnswer(nodeId: string): Promise<boolean>;
@@ -174,10 +178,14 @@ export interface EditHow {
 export interface Approvals {
   /** Of all chats and tasks, the oldest first; live. */
   readonly pending: Cell<readonly PendingApproval[]>;
-  /** Throws a ChatApiError where the gateway refuses it. One that somebody else has decided is no error: a toast tells who and what. */
+  /** Throws a ChatApiError where the gateway refuses it. One that was decided elsewhere is no error: a toast tells what. */
   decide(approvalId: string, body: DecisionBody): Promise<void>;
   /** Those that are on their way to the gateway. */
   readonly deciding: Cell<ReadonlySet<string>>;
+  /** What was begun to be written for them, by approval. Kept in the browser until they are decided or gone. */
+  readonly written: Cell<ReadonlyMap<string, Written>>;
+  /** Undefined: it is left. */
+  write(approvalId: string, written: Written | undefined): void;
 }
 
 export interface DraftState {
@@ -210,11 +218,16 @@ export interface Draft extends Cell<DraftState> {
   change(patch: Partial<Omit<DraftState, "key" | "edits">>): void;
   /** It was sent: all of it goes, in every tab, but what was typed into editors. */
   clear(): void;
+  /** Its words were told to an answer that runs: they go, in every tab; what is attached stays in this one. */
+  told(words: Pick<DraftState, "text" | "key">): void;
   /** Undefined: the editor of this node is closed. */
   edit(nodeId: string, edit: EditWords | undefined): void;
   /** It is on its way: nobody writes in it meanwhile, wherever it is shown. */
   readonly isSending: Cell<boolean>;
   whileSending<Result>(action: () => Promise<Result>): Promise<Result>;
+  /** The key of what was to be sent while the gateway could not be reached. Other words have another, and it is over. */
+  readonly unreached: Cell<string | undefined>;
+  setUnreached(key: string): void;
   /** What became of edits that were sent, by node, until their editors are closed: also for one that comes up later. */
   readonly sentEdits: Cell<ReadonlyMap<string, SentEdit>>;
   /** Keeps an edit until `send` says that it has arrived. Nothing is done for a node of which one is on its way. */

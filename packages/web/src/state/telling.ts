@@ -6,8 +6,14 @@ import type { StateWords } from "./words.ts";
 export interface Telling {
   readonly words: () => StateWords;
   readonly toasts: Toasts;
-  /** Tells by a toast what an action could not do; answers with what it gave. */
-  attempt<Result>(action: () => Promise<Result>): Promise<Result | undefined>;
+  /**
+   * Tells by a toast what an action could not do; answers with what it gave. `onUnreachable`: in place of the toast, where
+   * the gateway could not be reached.
+   */
+  attempt<Result>(
+    action: () => Promise<Result>,
+    onUnreachable?: () => void,
+  ): Promise<Result | undefined>;
   error(text: string): void;
 }
 
@@ -17,11 +23,12 @@ export function createTelling(toasts: Toasts, words: () => StateWords): Telling 
     words,
     toasts,
     error,
-    async attempt(action) {
+    async attempt(action, onUnreachable) {
       try {
         return await action();
       } catch (failure) {
-        error(textOf(failure, words()));
+        if (onUnreachable !== undefined && isUnreachable(failure)) onUnreachable();
+        else error(textOf(failure, words()));
         return undefined;
       }
     },
@@ -30,7 +37,11 @@ export function createTelling(toasts: Toasts, words: () => StateWords): Telling 
 
 /** What the gateway says is said as it is. */
 export function textOf(failure: unknown, words: StateWords): string {
-  if (failure instanceof ChatApiError && failure.code === "unreachable") return words.unreachable;
+  if (isUnreachable(failure)) return words.unreachable;
   if (failure instanceof ChatApiError && failure.code === "conflict") return words.conflict;
   return failure instanceof Error ? failure.message : String(failure);
+}
+
+function isUnreachable(failure: unknown): boolean {
+  return failure instanceof ChatApiError && failure.code === "unreachable";
 }

@@ -1,31 +1,29 @@
+import { decisionInWords, decisionWords } from "../texts/decisions-in-words.ts";
 import { defineWords } from "../words/words.ts";
 
 export const stateWords = defineWords({
   en: {
     unreachable: "The gateway cannot be reached. Try it again in a moment.",
-    notSent: "The gateway cannot be reached. Your message is kept; send it again later.",
     conflict: "The chat has changed meanwhile. Look at it again, then decide.",
     undo: "Undo",
     chatDeleted: (title: string) => (title === "" ? "Chat deleted" : `Deleted: ${title}`),
     nodeDeleted: "Deleted from the chat",
     versionDeleted: "Version deleted",
-    tooLate: (whoAndWhat: string) => `Already decided: ${whoAndWhat}`,
     decidedElsewhere: (tool: string, decision: string) =>
-      `Somebody else has decided about ${tool}: ${decision}`,
+      `Already decided elsewhere: ${decisionInWords(decision, decisionWords.en)}${tool === "" ? "" : ` (${tool})`}`,
     fileFailed: (name: string, why: string) => `${name} was not uploaded: ${why}`,
     draftNotKept:
       "What you are writing is too much for the browser to keep: send it before you leave or reload the page.",
   },
   zh: {
     unreachable: "无法连接到网关，请稍后重试。",
-    notSent: "无法连接到网关。消息已保留，请稍后重新发送。",
     conflict: "对话已在别处更改，请查看后再决定。",
     undo: "撤销",
     chatDeleted: (title: string) => (title === "" ? "对话已删除" : `已删除：${title}`),
     nodeDeleted: "已从对话中删除",
     versionDeleted: "版本已删除",
-    tooLate: (whoAndWhat: string) => `已有人处理：${whoAndWhat}`,
-    decidedElsewhere: (tool: string, decision: string) => `别处已对 ${tool} 作出决定：${decision}`,
+    decidedElsewhere: (tool: string, decision: string) =>
+      `已在别处决定：${decisionInWords(decision, decisionWords.zh)}${tool === "" ? "" : `（${tool}）`}`,
     fileFailed: (name: string, why: string) => `${name} 未能上传：${why}`,
     draftNotKept: "草稿太长，浏览器无法保存：请在离开或刷新页面前发送。",
   },

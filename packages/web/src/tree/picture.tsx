@@ -10,6 +10,7 @@ import {
   type MouseEvent,
   type Ref,
 } from "react";
+import { nobodyHasFocus } from "../parts/passes-focus.ts";
 import { useWords } from "../words/use-words.ts";
 import { Card } from "./card.tsx";
 import type { Layout } from "./layout.ts";
@@ -36,6 +37,7 @@ export interface PictureHandle {
   zoom(factor: number): void;
   fit(): void;
   goTo(nodeId: string): void;
+  focus(): void;
 }
 
 interface PictureProps {
@@ -94,6 +96,12 @@ export function Picture(props: PictureProps) {
     observer.observe(element);
     return () => observer.disconnect();
   }, []);
+  // Whoever came by a key from what is no longer there goes on by keys.
+  useLayoutEffect(() => {
+    const { current } = latest;
+    if (current.focused !== undefined && nobodyHasFocus())
+      cardOf(svg.current, current.focused)?.focus({ preventScroll: true });
+  }, []);
   useLayoutEffect(() => {
     if (!wantsFocus.current || focused === undefined) return;
     wantsFocus.current = false;
@@ -113,6 +121,8 @@ export function Picture(props: PictureProps) {
       const place = layout.places.get(nodeId);
       if (place !== undefined && size !== undefined) setSight(closeTo(areaOf(place), size));
     },
+    focus: () =>
+      focused !== undefined && cardOf(svg.current, focused)?.focus({ preventScroll: true }),
   }));
 
   const take = (nodeId: string) => {
@@ -192,6 +202,9 @@ export function Picture(props: PictureProps) {
           })}
         </g>
       </svg>
+      <p className="tree-hint" aria-hidden="true">
+        {words.keysHint}
+      </p>
     </>
   );
 }

@@ -1,7 +1,7 @@
 import type { Block as ItemBlock } from "@deltawire/tasks";
 import type { AnswerVersion, UserVersion } from "@deltawire/tasks/chats";
 import { parseMarkdown, withCites, type Block, type Inline } from "@deltawire/tasks/markdown";
-import { wordsIn } from "./marked-blocks.ts";
+import { comparedWords } from "../markdown/markdown-words.ts";
 
 /** What is compared of a version. */
 export interface Said {
@@ -15,7 +15,7 @@ export function saidIn(version: UserVersion | AnswerVersion): Said {
   const blocks = version.output.flatMap((item) =>
     item.type === "message" ? item.block_list.flatMap(readBlock) : [],
   );
-  return { words: wordsIn(blocks), blocks };
+  return { words: comparedWords(blocks), blocks };
 }
 
 function readBlock(block: ItemBlock): Block[] {

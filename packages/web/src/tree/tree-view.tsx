@@ -1,4 +1,4 @@
-import { useMemo, useRef, useState, type Ref } from "react";
+import { useEffect, useMemo, useRef, useState, type Ref } from "react";
 import { flushSync } from "react-dom";
 import { nodeOf, type Chat } from "@deltawire/tasks/chats";
 import { MissingChat } from "../chat/missing-chat.tsx";
@@ -86,7 +86,9 @@ function ReadyTree({ open, chat }: { open: OpenChat; chat: Chat }) {
   };
   const choose = (nodeId: string) => {
     const node = messageIn(chat, nodeId);
-    if (node !== undefined) setChosen(toggled(choices, { nodeId, versionId: node.version }));
+    if (node === undefined) return;
+    setChosen(toggled(choices, { nodeId, versionId: node.version }));
+    setComparing(undefined);
   };
   const compareVersions = (nodeId: string) => {
     const node = messageIn(chat, nodeId);
@@ -95,6 +97,13 @@ function ReadyTree({ open, chat }: { open: OpenChat; chat: Chat }) {
     setChosen(both);
     setComparing("versions");
   };
+  // Somebody else may delete what is compared.
+  const isGone = comparing !== undefined && choices.length < letters.length;
+  useEffect(() => {
+    if (!isGone) return;
+    picture.current?.focus();
+    page.toasts.show({ kind: "info", text: words.compareGone });
+  }, [isGone, page, words]);
   const backToPicture = () => {
     flushSync(() => setComparing(undefined));
     const cameFrom = comparing === "versions" ? compareVersionsButton : compareChosenButton;
@@ -129,7 +138,7 @@ function ReadyTree({ open, chat }: { open: OpenChat; chat: Chat }) {
     { id: "tree.path", title: words.toPath, group: words.group, run: toPath },
   ]);
 
-  if (comparing !== undefined && choices.length === letters.length)
+  if (comparing !== undefined && !isGone)
     return (
       <Compare
         open={open}

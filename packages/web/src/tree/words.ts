@@ -6,6 +6,7 @@ export const treeWords = defineWords({
     tree: "Tree of the conversation",
     keysHelp:
       "Arrows go to the message before, the one after and those beside. Enter opens the chat there, Space chooses a message for comparison.",
+    keysHint: "Arrows: move · Enter: open in the chat · Space: compare",
     backToChat: "Back to the chat",
     untitled: "New chat",
     count: (messages: number, branches: number) =>
@@ -45,6 +46,7 @@ export const treeWords = defineWords({
     clear: "Clear",
     comparison: "Comparison",
     backToTree: "Back to the tree",
+    compareGone: "One of the two messages is not there any more.",
     differences: "Show differences",
     sameWords: "Both say the same, word for word.",
     whileRunning: "The differences are shown once both are finished.",
@@ -63,6 +65,7 @@ export const treeWords = defineWords({
     group: "树状视图",
     tree: "对话树",
     keysHelp: "方向键移到上一条、下一条和并列的消息；回车在对话中打开，空格选中以便比较。",
+    keysHint: "方向键：移动 · 回车：在对话中打开 · 空格：比较",
     backToChat: "返回对话",
     untitled: "新对话",
     count: (messages: number, branches: number) => `${messages} 条消息，${branches} 个分支`,
@@ -101,6 +104,7 @@ export const treeWords = defineWords({
     clear: "清除",
     comparison: "比较",
     backToTree: "返回对话树",
+    compareGone: "要比较的两条消息之一已不存在。",
     differences: "显示差异",
     sameWords: "两者文字完全相同。",
     whileRunning: "两个回答都完成后才会显示差异。",

@@ -60,6 +60,27 @@ describe("a call", () => {
     );
   });
 
+  test("that was run with other arguments shows those, and what the model had asked", () => {
+    setFold("call_changed", true);
+    const version = (changed_arguments: string) =>
+      sampleVersion({
+        output: [call("call_changed"), result("call_changed")],
+        chain: chainOf({
+          call_id: "call_changed",
+          decisions: ["approve", "approve"],
+          changed_arguments,
+        }),
+      });
+    expect(wordsIn(drawAnswer(version('{"city":"Rome"}')))).toBe(
+      'get_weather Rome Done Arguments { "city": "Rome" } Asked by the model { "city": "Paris" } ' +
+        "Decided: approved with changed arguments, approved Result sunny",
+    );
+    // Edited, and left as they were.
+    expect(wordsIn(drawAnswer(version('{ "city": "Paris" }')))).toContain(
+      "Decided: approved, approved",
+    );
+  });
+
   test.each([
     ["failed", "Failed"],
     ["timeout", "Timed out"],

@@ -20,9 +20,9 @@ function drawnCalls(output: OutputItem[]): string[] {
   return [...drawn.matchAll(/data-call="([^"]+)"/g)].flatMap(([, id]) => id ?? []);
 }
 
-describe.each(Object.entries(shapes))("of two hundred, %s,", (_, output) => {
-  afterEach(() => wantSteps([]));
+afterEach(() => wantSteps([]));
 
+describe.each(Object.entries(shapes))("of two hundred, %s,", (_, output) => {
   test("the first and those at the end are drawn before anybody has looked at where they are", () => {
     const drawn = drawnCalls(output);
     const last = drawn.slice(16);
@@ -45,7 +45,6 @@ test("a message that somebody looks for is drawn, wherever it is", () => {
   expect(drawn()).not.toContain("Word 80");
   wantSteps(["said call_81"]);
   expect(drawn()).toContain("Word 80");
-  wantSteps([]);
 });
 
 test.each(Object.entries(shapes))("of thirty, %s, all are drawn at once", (_, output) => {

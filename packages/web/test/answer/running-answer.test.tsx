@@ -102,6 +102,41 @@ test("an approval below a sub-agent opens it, and is told by its line and asked 
   expect(words).toContain("send_letter Bob Waiting for approval May send_letter run?");
 });
 
+test("a failure that is held says that it failed, and another result that it waits", () => {
+  const held: TaskApproval = { ...approval, kind: "result", task_id: "task_1" };
+  const ran = (outcome: string): Execution => ({
+    call_id: "call_n",
+    execution_id: "run_1",
+    attempt: 1,
+    args_hash: "",
+    effect: "pure",
+    idempotency_key: "",
+    outcome,
+  });
+  const wordsOf = (outcome: string) =>
+    wordsIn(
+      drawLive(
+        treeOfTasks(
+          [runningTask("task_1", { output: [asking], executions: [ran(outcome)] })],
+          [held],
+        ),
+      ),
+    );
+  expect(wordsOf("failed")).toMatch(/^send_letter Bob Failed, waiting for you May the model/);
+  expect(wordsOf("completed")).toMatch(/^send_letter Bob Waiting for approval May the model/);
+});
+
+test("a call that runs with changed arguments shows those", () => {
+  const changed: TaskApproval = {
+    ...approval,
+    task_id: "task_1",
+    status: "resolved",
+    resolution: { decision: "approve", by: "user", scope: "once", arguments: '{"to":"Ann"}' },
+  };
+  const tree = treeOfTasks([runningTask("task_1", { output: [asking] })], [changed]);
+  expect(wordsIn(drawLive(tree))).toMatch(/^send_letter Ann /);
+});
+
 test("what a reader has folded stays folded while nothing else is asked within", () => {
   const questions = (...ids: string[]) =>
     ids.map((approval_id) => ({ ...approval, approval_id, task_id: "call_folded" }));

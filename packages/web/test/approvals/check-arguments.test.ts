@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { checkArguments, expectedArguments } from "../../src/approvals/check-arguments.ts";
 import { problemInWords } from "../../src/approvals/problem-in-words.ts";
-import { approvalWords } from "../../src/approvals/words.ts";
+import { approvalWords, type ApprovalWords } from "../../src/approvals/words.ts";
 
 const schema = {
   type: "object",
@@ -32,7 +32,23 @@ describe("edited arguments", () => {
     ['{"to": "Ann", "cc": "Bob"}', { is: "unknown", path: "", name: "cc" }],
     ['{"to": "Ann", "places": [{"city": 1}]}', { is: "type", path: "places[0].city" }],
   ])("%s are told what is wrong with them", (text, problem) => {
-    expect(checkArguments(text, schema)).toMatchObject({ ok: false, problem });
+    expect(checkArguments(text, schema)).toMatchObject({ ok: false, problems: [problem] });
+  });
+
+  test("that have several faults are told all of them, up to five", () => {
+    expect(checkArguments('{"to": 5, "tone": "rude", "cc": 1}', schema)).toEqual({
+      ok: false,
+      problems: [
+        { is: "type", path: "to", expected: ["string"] },
+        { is: "choice", path: "tone", expected: ['"plain"', '"warm"'] },
+        { is: "unknown", path: "", name: "cc" },
+      ],
+    });
+    const many = checkArguments(
+      '{"to": "Ann", "a": 1, "b": 1, "c": 1, "d": 1, "e": 1, "f": 1}',
+      schema,
+    );
+    expect(many).toMatchObject({ ok: false, problems: { length: 5 } });
   });
 
   test("of a tool whose schema is not known only have to be an object", () => {
@@ -56,8 +72,10 @@ test.each([
 ])("what is wrong with %s is said in both languages", (text, en, zh) => {
   const checked = checkArguments(text, schema);
   if (checked.ok) throw new Error("nothing is wrong");
-  expect(problemInWords(checked.problem, approvalWords.en)).toBe(en);
-  expect(problemInWords(checked.problem, approvalWords.zh)).toBe(zh);
+  const inWords = (words: ApprovalWords) =>
+    checked.problems.map((each) => problemInWords(each, words));
+  expect(inWords(approvalWords.en)).toEqual([en]);
+  expect(inWords(approvalWords.zh)).toEqual([zh]);
 });
 
 test("what a tool expects is listed with its types, words and whether it is needed", () => {

@@ -1,3 +1,4 @@
+import { annotate } from "@deltawire/tasks";
 import { currentPath, type ChatNode } from "@deltawire/tasks/chats";
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -5,11 +6,19 @@ import {
   foundIn,
   nextFound,
   placesIn,
+  readAhead,
   readWords,
   type LiveOutput,
 } from "../../src/chat/find-in-chat.ts";
+import { readMarkdown } from "../../src/markdown/read-markdown.ts";
 import { answered, chatAfter, saying } from "./stage.ts";
 
+const text =
+  "The **old** harbour[^1] is\nnorth of `main_street`, see [the map](https://maps.example) now." +
+  "\n\n## Further\n\n- _first_ word\n\n| left | right |\n| --- | --- |\n| 1 | 2 |" +
+  "\n\nThe sea &amp; sky (north-**east**)\n\n```html\n&lt;br&gt;\n```" +
+  "\n\n1. See [the text][b] more\n\n[B]: https://secret.example\n\nFor $e = m c^2$ see";
+const annotations = annotate(text, (n) => n === 1);
 const chat = chatAfter(
   { type: "add_message", parent: null, message: { text: "Where is the Harbour?" } },
   {
@@ -17,11 +26,14 @@ const chat = chatAfter(
     parent: "node_1",
     answer: {
       ...answered,
-      output: saying(
-        "The **old** harbour[^1] is\nnorth of `main_street`, see [the map](https://maps.example) now." +
-          "\n\n## Further\n\n- _first_ word\n\n| left | right |\n| --- | --- |\n| 1 | 2 |" +
-          "\n\nThe sea &amp; sky (north-**east**)\n\n```html\n&lt;br&gt;\n```",
-      ),
+      output: [
+        {
+          type: "message",
+          id: "message_1",
+          role: "assistant",
+          block_list: [{ type: "text", text, annotations }],
+        },
+      ],
     },
   },
   { type: "add_separator", after: "node_2" },
@@ -30,7 +42,7 @@ const chat = chatAfter(
 const path = currentPath(chat);
 
 function nodesWith(nodes: readonly ChatNode[], query: string, live?: LiveOutput): string[] {
-  return foundIn(nodes, query, live).map(({ nodeId }) => nodeId);
+  return foundIn(nodes, query, readMarkdown, live).map(({ nodeId }) => nodeId);
 }
 
 test.each([
@@ -44,9 +56,18 @@ test.each([
   ["with signs that are no marks", "main_street", ["node_2"]],
   ["across a link", "the map now", ["node_2"]],
   ["whose signs stand at the beginning of a line", "first word", ["node_2"]],
+  ["across a link by its label", "the text more", ["node_2"]],
+  ["with the number of an item", "1. See the", []],
+  ["with the number of an item, as it was written", "1. see [the", ["node_2"]],
+  ["in a formula", "m c^2", ["node_2"]],
+  ["with the signs of a formula", "$e = m c^2$ see", ["node_2"]],
+  ["with an entity, as it was written", "sea &amp; sky", ["node_2"]],
   ["but not across blocks that are drawn apart", "now further", []],
   ["nor across cells of a table", "left right", []],
+  ["nor across a formula", "for e", []],
   ["nor in an address that nobody sees", "maps.example", []],
+  ["nor in one that a label stands for", "secret", []],
+  ["nor in the name of a language", "html", []],
   ["that is nowhere", "airport", []],
   ["that is empty", "", []],
   ["of spaces alone", "  ", []],
@@ -58,12 +79,18 @@ test.each([
   ["## Further", "Further"],
   ["**old** harbour", "old harbour"],
   ["see [the map](https://maps.example)", "see the map"],
+  ["see [the map", "see the map"],
+  ["**old harb", "old harb"],
+  ["old** harb", "old harb"],
+  ["1. First", "First"],
+  ["R&amp;D", "R&D"],
+  ["harbour[^1] is", "harbour is"],
   ["main_street", undefined],
   ["f(x)", undefined],
   ["harbour", undefined],
   ["[^1]", undefined],
 ])("%j is looked for in what is drawn as %j", (query, words) => {
-  expect(readWords(query)).toBe(words);
+  expect(readWords(query, readMarkdown)).toBe(words);
 });
 
 test("of an answer with many messages those are told that have the text, and all in their order", () => {
@@ -76,7 +103,7 @@ test("of an answer with many messages those are told that have the text, and all
       { type: "add_answer", parent: "node_1", answer: { ...answered, output } },
     ),
   );
-  expect(foundIn(two, "two")).toEqual([
+  expect(foundIn(two, "two", readMarkdown)).toEqual([
     { nodeId: "node_1", parts: [{ id: "version_1", has: true }] },
     {
       nodeId: "node_2",
@@ -104,6 +131,24 @@ test("an answer that is being written is looked through as far as it has come", 
   );
   expect(nodesWith(running, "ferry")).toEqual([]);
   expect(nodesWith(running, "ferry", () => saying("The ferry is"))).toEqual(["node_2"]);
+});
+
+test("looked for letter by letter, an answer is read once, and not even then if it was read ahead", () => {
+  const counting = () => {
+    let reads = 0;
+    const read = (...given: Parameters<typeof readMarkdown>) => {
+      reads += 1;
+      return readMarkdown(...given);
+    };
+    return { read, reads: () => reads };
+  };
+  const [one, other] = [counting(), counting()];
+  for (const query of ["f", "fu", "fur"]) expect(foundIn(path, query, one.read)).toHaveLength(1);
+  expect(one.reads()).toBe(1);
+  for (const node of path) readAhead(node, other.read);
+  expect(other.reads()).toBe(1);
+  expect(foundIn(path, "further", other.read)).toHaveLength(1);
+  expect(other.reads()).toBe(1);
 });
 
 test("from a node on the next is found, in both directions and around the ends", () => {

@@ -4,6 +4,7 @@ import {
   afterGrowth,
   afterScroll,
   afterTurningUp,
+  hasMoreBelow,
   isAtEnd,
   placeFor,
   type Following,
@@ -36,6 +37,22 @@ test("a reader who scrolls up while the text grows is no longer pulled down", ()
 test("what is folded, and a window that becomes higher, do not end the following", () => {
   expect(afterScroll(end, scroll(1500), scroll(1200, 1700))).toEqual(end);
   expect(afterScroll(end, scroll(1500), scroll(1400, 2000, 600))).toEqual(end);
+});
+
+test("an answer that becomes shorter as it ends, below a header that becomes higher, is followed still", () => {
+  const now = scroll(199, 834, 617);
+  expect(afterScroll(end, scroll(227, 861, 634), now)).toEqual(end);
+  expect(placeFor(end, now, undefined)).toBe(217);
+});
+
+test("a list that became shorter and grew again before it was looked at is followed still", () => {
+  expect(afterScroll(end, scroll(1500), scroll(1400, 1913))).toEqual(end);
+  expect(afterScroll(end, scroll(1500), scroll(1300, 1913))).toEqual(free);
+});
+
+test("nobody is offered a way to the end before a few px", () => {
+  expect(hasMoreBelow(scroll(1470))).toBe(false);
+  expect(hasMoreBelow(scroll(1400))).toBe(true);
 });
 
 test("whoever scrolls back to the end follows again; who stops before it does not", () => {

@@ -49,7 +49,7 @@ const cases: [what: string, markdown: string, markup: string][] = [
   [
     "tables with sides",
     "|a|b|\n|-|-:|\n|c|d|",
-    '<div class="markdown-table"><table><thead><tr><th scope="col" dir="auto">a</th><th scope="col" dir="auto" data-side="right">b</th></tr></thead><tbody><tr><td dir="auto">c</td><td dir="auto" data-side="right">d</td></tr></tbody></table></div>',
+    '<div class="markdown-table" dir="auto"><table><thead><tr><th scope="col">a</th><th scope="col" data-side="right">b</th></tr></thead><tbody><tr><td>c</td><td data-side="right">d</td></tr></tbody></table></div>',
   ],
   ["quotes", "> a", '<blockquote class="markdown-quote" dir="auto"><p>a</p></blockquote>'],
   [

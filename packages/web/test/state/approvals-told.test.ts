@@ -1,6 +1,7 @@
 import { emptyTree, type TaskApproval, type TaskTree } from "@deltawire/tasks";
 import type { ChatClient, PendingApproval } from "@deltawire/tasks/chats";
 import { expect, test } from "vitest";
+import { memoryStorage } from "../../src/gateway/world.ts";
 import { createApprovals } from "../../src/state/approvals.ts";
 import { createTelling } from "../../src/state/telling.ts";
 import { createToasts } from "../../src/state/toasts.ts";
@@ -27,13 +28,14 @@ const listed: PendingApproval = {
 };
 
 /** A page that looks at one task; what the list and the tree say is up to the test. */
-async function lookingAtOne() {
+async function lookingAtOne(storage = memoryStorage()) {
   let list: readonly PendingApproval[] = [listed];
   let tree: TaskTree = { ...emptyTree, root_task_id: "task_1", approvals: [open] };
   const toasts = createToasts();
   const client = { approvals: async () => ({ data: list }) } as unknown as ChatClient;
   const approvals = createApprovals({
     client,
+    storage,
     telling: createTelling(toasts, () => stateWords.en),
     now: () => 0,
     trees: () => [tree],
@@ -56,7 +58,7 @@ async function lookingAtOne() {
 }
 
 test.each([["listIsEmpty", "treeSaysDenied"] as const, ["treeSaysDenied", "listIsEmpty"] as const])(
-  "whoever looked at a question is told once that somebody else has decided, where %s first",
+  "whoever looked at a question is told once that it was decided elsewhere, where %s first",
   async (first, second) => {
     const page = await lookingAtOne();
     await page[first]();
@@ -65,6 +67,42 @@ test.each([["listIsEmpty", "treeSaysDenied"] as const, ["treeSaysDenied", "listI
     await page.listIsEmpty();
     page.treeSaysDenied();
     expect(page.approvals.pending.get()).toEqual([]);
-    expect(page.told()).toEqual(["Somebody else has decided about send_message: deny"]);
+    expect(page.told()).toEqual(["Already decided elsewhere: denied (send_message)"]);
+  },
+);
+
+const reason = { writing: "reason", text: "Bob is asle" } as const;
+
+test("a reason that was begun is there after a reload, and gone with its question", async () => {
+  const storage = memoryStorage();
+  const page = await lookingAtOne(storage);
+  page.approvals.write("approval_1", reason);
+  const reloaded = await lookingAtOne(storage);
+  expect(reloaded.approvals.written.get()).toEqual(new Map([["approval_1", reason]]));
+  await reloaded.listIsEmpty();
+  reloaded.treeSaysDenied();
+  expect(reloaded.approvals.written.get()).toEqual(new Map());
+  expect(storage.length).toBe(0);
+});
+
+test("one that is left is forgotten, and one that another tab has begun meanwhile is not", async () => {
+  const storage = memoryStorage();
+  const page = await lookingAtOne(storage);
+  const other = await lookingAtOne(storage);
+  page.approvals.write("approval_1", reason);
+  await other.listIsEmpty();
+  other.treeSaysDenied();
+  expect(storage.length).toBe(1);
+  page.approvals.write("approval_1", undefined);
+  expect(storage.length).toBe(0);
+});
+
+test.each(["", "null", "{}", '{"writing":"poem","text":"x"}', '{"writing":"reason","text":1}'])(
+  "%j in the place of something written counts as nothing",
+  async (kept) => {
+    const storage = memoryStorage();
+    storage.setItem("deltawire.decision.approval_1", kept);
+    const page = await lookingAtOne(storage);
+    expect(page.approvals.written.get()).toEqual(new Map());
   },
 );

@@ -13,7 +13,7 @@ afterAll(() => gateway.close());
 const isOne = (pending: readonly unknown[]) => pending.length === 1;
 const isNone = (pending: readonly unknown[]) => pending.length === 0;
 
-test("what an answer asks is pending in all tabs, and of two that decide at once one is told who was first", async () => {
+test("what an answer asks is pending in all tabs, and of two that decide at once one is told what was decided", async () => {
   const page = openTab(gateway.url);
   const other = openTab(gateway.url);
   const chat = await newChat(page, { agent: "demo-agent" });
@@ -41,7 +41,9 @@ test("what an answer asks is pending in all tabs, and of two that decide at once
   const told = [page, other].flatMap((tab) => tab.toasts.all.get());
   expect(told).toMatchObject([
     {
-      text: expect.stringMatching(/^Already decided: user was first and decided: (approve|deny)$/),
+      text: expect.stringMatching(
+        /^Already decided elsewhere: (approved|denied) \(send_message\)$/,
+      ),
     },
   ]);
   await answered(chat);
@@ -82,7 +84,7 @@ test("whoever looks at a question that somebody else decides is told so, and who
   await until(other.approvals.pending, isNone);
   // The list and the task tell of it, in any order.
   expect(await until(other.toasts.all, isOne)).toMatchObject([
-    { text: "Somebody else has decided about send_message: deny" },
+    { text: "Already decided elsewhere: denied (send_message)" },
   ]);
   await answered(sameChat);
   expect(page.toasts.all.get()).toEqual([]);

@@ -332,6 +332,21 @@ test("the first words of a chat that was made leave the other tabs, and what is 
   expect(textIn(here)).toBe("Good night");
 });
 
+test("words that were told to an answer leave the other tabs, and what is attached stays where they were sent", () => {
+  const tabs = tabsOfOneBrowser(3);
+  const [telling, showing, other] = tabs;
+  if (telling === undefined || showing === undefined || other === undefined) throw new Error();
+  typed(telling, "In French");
+  expect([textIn(showing), textIn(other)]).toEqual(["In French", "In French"]);
+  typed(other, "In French, please");
+  const sent = telling.drafts.draft("chat_1").get();
+  telling.drafts.draft("chat_1").change({ attachments: [attachment] });
+  typed(telling, "In French, and soon");
+  telling.drafts.draft("chat_1").told(sent);
+  expect(tabs.map(textIn)).toEqual([", and soon", "", "In French, please"]);
+  expect(telling.drafts.draft("chat_1").get().attachments).toEqual([attachment]);
+});
+
 test.each(["hidden", "looked at again", "back out of the cache"])(
   "a copy of a tab that is %s begins with its draft, and each goes on by itself",
   (how) => {

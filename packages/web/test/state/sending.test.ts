@@ -97,6 +97,18 @@ test("what is told to an answer is told once, though the reply is lost and a per
   await chat.stop();
 });
 
+test("that nobody was reached is told by whoever keeps the words, and not by a toast", async () => {
+  const page = openTab("http://127.0.0.1:1", nodeWorld("http://127.0.0.1:1", { faster: 50 }));
+  const chat = page.openChat("chat_1");
+  const word = { text: "And then", delivery: "steer", key: "key" } as const;
+  expect(await chat.tell("task_1", word)).toBe(false);
+  expect(page.draft("chat_1").unreached.get()).toBe("key");
+  let isTold = false;
+  expect(await page.newChat({}, () => (isTold = true))).toBeUndefined();
+  expect(isTold).toBe(true);
+  expect(page.toasts.all.get()).toEqual([]);
+});
+
 function wordsIn(tree: TaskTree | undefined, taskId: string): number {
   return tree?.tasks[taskId]?.inputs.length ?? 0;
 }
@@ -116,14 +128,16 @@ function losing(path: string, times = 2): World {
   };
 }
 
-test("a message that the gateway never got stays in its draft, also over a reload, and what is typed meanwhile stays too", async () => {
+test("a message that the gateway never got stays in its draft, which says so until it is sent, also over a reload, and what is typed meanwhile stays too", async () => {
   const world = nodeWorld(gateway.url, { faster: 50 });
   const page = openTab(gateway.url, world);
   const chat = await newChat(page, { model: "demo/clean" });
   await gateway.kill();
   expect(await say(page, chat, "Hello")).toBe(false);
-  expect(page.toasts.all.get()[0]?.text).toMatch(/Your message is kept/);
   const draft = page.draft(chat.chatId);
+  expect(draft.get().text).toBe("Hello");
+  expect(draft.unreached.get()).toBe(draft.get().key);
+  expect(page.toasts.all.get()).toEqual([]);
   world.leave();
   const later = openTab(gateway.url, nodeWorld(gateway.url, { storage: world.storage }));
   expect(later.draft(chat.chatId).get()).toEqual(draft.get());
@@ -132,5 +146,6 @@ test("a message that the gateway never got stays in its draft, also over a reloa
   draft.change({ text: "And then" });
   expect(await sending).toBe(true);
   expect(draft.get().text).toBe("And then");
+  expect(draft.unreached.get()).not.toBe(draft.get().key);
   await answered(chat);
 });

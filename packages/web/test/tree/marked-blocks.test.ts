@@ -1,12 +1,13 @@
 import { parseMarkdown, type Block, type Inline } from "@deltawire/tasks/markdown";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { withMarks, wordsIn } from "../../src/tree/marked-blocks.ts";
+import { comparedWords } from "../../src/markdown/markdown-words.ts";
+import { withMarks } from "../../src/tree/marked-blocks.ts";
 import { wordDiff } from "../../src/tree/word-diff.ts";
 
 function compared(one: string, other: string): { gone: Block[]; added: Block[] } {
   const [before, after] = [parseMarkdown(one), parseMarkdown(other)];
-  const parts = wordDiff(wordsIn(before), wordsIn(after));
+  const parts = wordDiff(comparedWords(before), comparedWords(after));
   return { gone: withMarks(before, parts, "gone"), added: withMarks(after, parts, "new") };
 }
 
@@ -16,7 +17,7 @@ test("what is compared are the words as they are read, not the signs of Markdown
   const blocks = parseMarkdown(
     "# Head\n\n- **one** `two`\n- three\n\n| a | b |\n|---|---|\n| c | d |",
   );
-  expect(wordsIn(blocks)).toBe("Head\none two\nthree\na\nb\nc\nd\n");
+  expect(comparedWords(blocks)).toBe("Head\none two\nthree\na\nb\nc\nd\n");
 });
 
 describe("what only one side says is marked", () => {
@@ -96,8 +97,8 @@ test("whatever is compared, the words stay what they were, and a text differs fr
   fc.assert(
     fc.property(markdown, markdown, (one, other) => {
       const { gone, added } = compared(one, other);
-      expect(wordsIn(gone)).toBe(wordsIn(parseMarkdown(one)));
-      expect(wordsIn(added)).toBe(wordsIn(parseMarkdown(other)));
+      expect(comparedWords(gone)).toBe(comparedWords(parseMarkdown(one)));
+      expect(comparedWords(added)).toBe(comparedWords(parseMarkdown(other)));
       expect(compared(one, one).gone).toEqual(parseMarkdown(one));
     }),
     { numRuns: 300 },

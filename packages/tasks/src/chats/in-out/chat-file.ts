@@ -120,6 +120,7 @@ const chain = exactly(
         { call_id: isText, round: isNatural, name: isText, arguments: isText, outcome: isText },
         {
           task_id: isText,
+          changed_arguments: isText,
           result: isText,
           started_at: isTime,
           duration_ms: isAmount,

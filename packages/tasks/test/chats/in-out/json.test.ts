@@ -13,7 +13,7 @@ import {
   type Imported,
 } from "@deltawire/tasks/chats";
 import type { JsonValue } from "@deltawire/tasks";
-import { runs } from "../../runs.ts";
+import { runs } from "../../../../../test/runs.ts";
 import { anyChat } from "./any-chat.ts";
 import {
   answer,
@@ -167,7 +167,7 @@ test("what sub-agents cited and why they failed comes in again, and nothing else
       source: { task_id: "call_1", reference_id: 1 },
     },
   ];
-  const chain = { calls: [{ ...call, error }], stats };
+  const chain = { calls: [{ ...call, error, changed_arguments: "{}" }], stats };
   const node = written.answer(written.user(null), "", { ...answer([]), child_references, chain });
   const file = exported(written.chat, {});
   const imported = whole(chatsFromJson(file, sampleWorld("new"))).chats[0]?.chat.nodes[node];

@@ -1,0 +1,171 @@
+import { setTimeout as after } from "node:timers/promises";
+import { defineAgent, defineTool } from "@deltawire/agent";
+import type { JsonObject } from "@deltawire/wire";
+import type { Locator } from "playwright-core";
+import { afterAll, expect, test } from "vitest";
+import { upstreamToml } from "../../test/running-gateway.ts";
+import { scriptedUpstream } from "../../test/scripted-upstream.ts";
+import { answers as reply, type Reply } from "../../test/wire-replies.ts";
+import { callLine, messages } from "./in-chat.ts";
+import { lastAnswer, say, staged, takePicture } from "./stage.ts";
+
+/*
+ * The picture in README.md and docs/page.md. After a change of how the page looks: run this, look at
+ * artifacts/page/readme.png, copy it to docs/page.png.
+ */
+
+const text = { type: "string" };
+const timetable =
+  "06:58, arrives 08:56, 94 €. 08:20, arrives 10:18, 61 €. 09:26, arrives 11:28, 78 €.";
+
+const findTrains = defineTool<{ to: string; day: string }>({
+  name: "find_trains",
+  description: "Trains to a city.",
+  input: { type: "object", properties: { to: text, day: text }, required: ["to", "day"] },
+  effect: "pure",
+  run: async ({ to, day }) => {
+    await after(600);
+    const found = { type: "text", text: timetable, id: to, title: `Trains to ${to}, ${day}` };
+    return { message_content: [found], block_list: [found] };
+  },
+});
+const getForecast = defineTool<{ city: string }>({
+  name: "get_forecast",
+  description: "The weather of the coming days in a city.",
+  input: { type: "object", properties: { city: text }, required: ["city"] },
+  effect: "pure",
+  run: async ({ city }) => {
+    await after(400);
+    const words = "Friday: sunny until 4 pm, then rain. 19 °C.";
+    const found = { type: "text", text: words, id: city, title: `Forecast for ${city}` };
+    return { message_content: [found], block_list: [found] };
+  },
+});
+
+const bookSeat = defineTool<{ train: string }>({
+  name: "book_seat",
+  description: "Books a seat.",
+  input: { type: "object", properties: { train: text }, required: ["train"] },
+  effect: "once",
+  approval: "ask always",
+  run: ({ train }) => `Booked: ${train}.`,
+});
+
+const model = "local/small";
+const forecaster = defineAgent({
+  name: "forecaster",
+  description: "Knows the weather.",
+  instructions: "You tell the weather.",
+  model,
+  tools: [getForecast],
+});
+const planner = defineAgent({
+  name: "trip-planner",
+  description: "Plans trips.",
+  instructions: "You plan trips.",
+  model,
+  tools: [findTrains, bookSeat],
+  agents: [forecaster],
+});
+
+const question = "Book me a train to Lyon that arrives by 11 on Friday. Will it rain?";
+
+const advice = `Three trains leave in the morning [^1]:
+
+| Train | Arrives | Price | Note |
+| --- | --- | --- | --- |
+| 06:58 | 08:56 | 94 € | two hours early |
+| **08:20** | **10:18** | **61 €** | **in time, and the cheapest** |
+| 09:26 | 11:28 | 78 € | too late |
+
+The **08:20** it is. Friday is sunny until four, then it rains [^2]: take an umbrella.`;
+
+/** The model of this file: what it says next follows from who asks, and how many tools have answered. */
+function nextWords(body: JsonObject): Reply {
+  const asked = JSON.stringify(body);
+  const results = asked.split('"role":"tool"').length - 1;
+  const usage = { input: 900 + 400 * results, output: 120 };
+  if (asked.includes("You tell the weather."))
+    return results === 0
+      ? { usage, calls: [call("get_forecast", { city: "Lyon" })] }
+      : { usage, text: ["Friday in Lyon is sunny until four, then it rains. [^1]"] };
+  if (results === 0) return { usage, calls: [call("find_trains", { to: "Lyon", day: "Friday" })] };
+  if (results === 1) {
+    const wanted = { name: "forecaster", prompt: "Will it rain in Lyon on Friday?" };
+    return { usage, calls: [call("ask_for_help", wanted)] };
+  }
+  return {
+    usage,
+    text: advice.split(/(?<= )/),
+    calls: [call("book_seat", { train: "Friday 08:20 to Lyon, second class, window" })],
+  };
+}
+
+function call(name: string, values: object) {
+  return { id: `call_${name}`, name, arguments: [JSON.stringify(values)] };
+}
+
+const upstream = await scriptedUpstream((request, response) =>
+  reply("chat", response, request.body, nextWords(request.body)),
+);
+afterAll(() => upstream.close());
+const stage = staged({
+  agents: [planner, forecaster],
+  toml: upstreamToml("local", upstream.url, { models: ["small"] }),
+});
+
+const others = [
+  ["Release notes for 0.4", "The notes are ready. I left out what only changes tests."],
+  ["Why is the build slow?", "Two thirds of the time goes into one step: types are checked twice."],
+  ["Names for a sailing boat", "Petrel, Kittiwake, Halcyon, Second Wind, Fair Enough."],
+  ["巴黎的天气", "今天晴，最高 15 度，傍晚可能有小雨。"],
+] as const;
+
+test("the picture for readers shows all that the words below it promise", async () => {
+  for (const [title, answer] of others.toReversed())
+    await stage.importChat({
+      title,
+      messages: [
+        { role: "user", content: title },
+        { role: "assistant", content: answer },
+      ],
+    });
+  const hash = await stage.chat({ agent: "trip-planner" }, "A day in Lyon");
+  const viewport = { width: 1280, height: 976 };
+  const tab = await (await stage.person({ colorScheme: "light", viewport })).tab(hash);
+  await say(tab, question);
+
+  const answer = lastAnswer(tab);
+  const approval = answer.getByRole("group", { name: /book_seat/ });
+  await approval.getByRole("button", { name: "Approve" }).waitFor();
+  const inView: Locator[] = [
+    messages(tab).getByText(question),
+    callLine(answer, /^find_trains .*Lyon.* Done [\d.]+ s$/),
+    callLine(answer, /^Sub-agent forecaster .* Done [\d.]+ s$/).and(
+      tab.locator("[aria-expanded=false]"),
+    ),
+    answer.getByRole("table"),
+    answer.getByRole("button", { name: "Source 1: Trains to Lyon, Friday" }),
+    answer.getByRole("button", { name: "Source 2: Forecast for Lyon" }),
+    approval.getByText("May book_seat run?"),
+    approval.getByRole("button", { name: "Approve" }),
+    tab.getByRole("button", { name: "Approvals: 1 waiting for you" }),
+  ];
+  for (const [title] of others) inView.push(tab.getByRole("link", { name: title }));
+  for (const each of inView)
+    await expect.poll(() => each.evaluate(isSeen), { message: String(each) }).toBe(true);
+  await takePicture(tab, "readme");
+});
+
+/** Whole, and with nothing over it. */
+function isSeen(element: Element): boolean {
+  const { left, right, top, bottom } = element.getBoundingClientRect();
+  const corners = [
+    [left + 2, top + 2],
+    [right - 2, bottom - 2],
+  ] as const;
+  return corners.every(([x, y]) => {
+    const there = document.elementFromPoint(x, y);
+    return there !== null && (element.contains(there) || there.contains(element));
+  });
+}

@@ -1,9 +1,0 @@
-const times = Number(process.env["DELTAWIRE_RUNS"] ?? "1");
-
-/** How often a property is tried. `DELTAWIRE_RUNS=100 npm run test:unit` tries a hundred times as often. */
-export function runs(usual: number): { numRuns: number } {
-  return { numRuns: usual * times };
-}
-
-/** For tests of whole runs, which a busy machine may hold up. */
-export const patience = { timeout: 30_000 * times };
