@@ -85,7 +85,9 @@ export function createFollower(): Follower {
       const onScroll = () => {
         const now = measure();
         following = afterScroll(following, before, now);
-        note(now);
+        // What moved it by itself may have come after the last growth.
+        if (following.is === "end") place();
+        else note(now);
       };
       const turnUp = () => {
         following = afterTurningUp(following, measure());
