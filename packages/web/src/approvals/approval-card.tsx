@@ -1,19 +1,16 @@
-import { useEffect, useId, useLayoutEffect, useRef, useState } from "react";
+import { useId, useLayoutEffect, useRef, useState } from "react";
 import type { Block } from "@deltawire/tasks";
 import type { DecisionBody, PendingApproval } from "@deltawire/tasks/chats";
 import { Blocks } from "../blocks/blocks.tsx";
 import { LongText } from "../blocks/long-text.tsx";
 import { usePicked } from "../hooks/use-cell.ts";
 import { usePage } from "../hooks/use-page.ts";
-import { Button } from "../parts/button.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { Menu } from "../parts/menu.tsx";
 import { hashOf } from "../state/route.ts";
 import { useFormat } from "../words/format.ts";
 import type { Writing } from "../state/written-decisions.ts";
+import { Choices } from "./choices.tsx";
 import { DecisionForm, firstText } from "./decision-form.tsx";
-import { approvedOnce } from "./approved-once.ts";
-import { approveKey, denyKey } from "./keys.ts";
 import { notDecided } from "./not-decided.ts";
 import { questionOf } from "./question-of.ts";
 import { useUntilReached } from "./use-until-reached.ts";
@@ -199,116 +196,4 @@ function Matter({ pending: { approval, call }, words }: PartProps) {
 
 function withNothingHidden(block: Block): Block {
   return block.type === "text" ? { ...block, text: revealed(block.text) } : block;
-}
-
-interface ChoicesProps extends PartProps {
-  busy: boolean;
-  left: Writing | undefined;
-  hasKeys: boolean;
-  onDecide: (body: DecisionBody) => void;
-  onWrite: (writing: Writing) => void;
-}
-
-function Choices(props: ChoicesProps) {
-  const { pending, words, busy, left, hasKeys, onDecide, onWrite } = props;
-  const { approval, call } = pending;
-  const row = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    // Whoever has left the form is again where it was opened.
-    if (left !== undefined)
-      row.current?.querySelector<HTMLElement>(`[data-writes=${left}]`)?.focus();
-  }, [left]);
-  const { kind, choices, scopes = ["once"], any_arguments } = approval;
-  const forSession = kind === "call" && scopes.includes("session");
-  const labels = labelsOf(kind, words);
-  return (
-    <div ref={row} className="approvals-choices">
-      {choices.includes("approve") && (
-        <Button
-          kind="primary"
-          icon="check"
-          busy={busy}
-          data-writes="outcome"
-          aria-keyshortcuts={hasKeys ? approveKey : undefined}
-          onClick={() =>
-            kind === "reconcile" ? onWrite("outcome") : onDecide(approvedOnce(approval))
-          }
-        >
-          {labels.approve}
-        </Button>
-      )}
-      {forSession && (
-        <Menu
-          label={words.session}
-          items={[
-            {
-              label: words.sessionSame,
-              icon: "check",
-              run: () => onDecide({ decision: "approve", scope: "session" }),
-            },
-            ...(any_arguments === true
-              ? [
-                  {
-                    label: words.sessionAny,
-                    icon: "shield" as const,
-                    run: () =>
-                      onDecide({ decision: "approve", scope: "session", any_arguments: true }),
-                  },
-                ]
-              : []),
-          ]}
-        >
-          {words.session}
-        </Menu>
-      )}
-      {kind === "call" && call !== undefined && (
-        <Button icon="edit" off={busy} data-writes="arguments" onClick={() => onWrite("arguments")}>
-          {words.edit}
-        </Button>
-      )}
-      {choices.includes("redact") && (
-        <Button
-          icon="hide"
-          off={busy}
-          data-writes="replacement"
-          onClick={() => onWrite("replacement")}
-        >
-          {words.redact}
-        </Button>
-      )}
-      {choices.includes("deny") && (
-        <Button
-          kind="danger"
-          off={busy}
-          data-writes="reason"
-          aria-keyshortcuts={hasKeys ? denyKey : undefined}
-          onClick={() =>
-            kind === "limit" || kind === "reconcile"
-              ? onDecide({ decision: "deny" })
-              : onWrite("reason")
-          }
-        >
-          {labels.deny}
-        </Button>
-      )}
-      {choices.includes("abort") && (
-        <Button kind="ghost" icon="stop" off={busy} onClick={() => onDecide({ decision: "abort" })}>
-          {words.abort}
-        </Button>
-      )}
-    </div>
-  );
-}
-
-function labelsOf(kind: string, words: ApprovalWords): { approve: string; deny: string } {
-  switch (kind) {
-    case "result":
-      return { approve: words.release, deny: words.withhold };
-    case "limit":
-      return { approve: words.goOn, deny: words.endHere };
-    case "reconcile":
-      return { approve: words.wasCarriedOut, deny: words.wasNot };
-    default:
-      return { approve: words.approve, deny: words.denyWhy };
-  }
 }

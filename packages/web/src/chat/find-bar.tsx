@@ -5,6 +5,7 @@ import { useReadMarkdown } from "../markdown/lazy-markdown.tsx";
 import type { ReadMarkdown } from "../markdown/read-markdown.ts";
 import { IconButton } from "../parts/button.tsx";
 import { Input } from "../parts/field.tsx";
+import { nobodyHasFocus } from "../parts/passes-focus.ts";
 import { useWords } from "../words/use-words.ts";
 import { foundIn, readWords, type FoundNode } from "./find-in-chat.ts";
 import type { Wanted } from "./found-places.ts";
@@ -115,8 +116,7 @@ export function FindBar({ thread, path }: FindBarProps) {
 
 /** Whoever had the focus gets it back, if nobody has taken it since; if that is gone, what was found has it. */
 function focusAgain(before: Element | null, nodeId: string | undefined): void {
-  const { activeElement } = document;
-  if (activeElement !== null && activeElement !== document.body) return;
+  if (!nobodyHasFocus()) return;
   const node = nodeId === undefined ? null : document.getElementById(elementId(nodeId));
   const scroller = document.querySelector(".chat-scroller");
   const hadIt = before !== document.body && before?.isConnected === true ? before : undefined;

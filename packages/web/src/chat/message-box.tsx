@@ -5,6 +5,7 @@ import {
   type KeyboardEvent,
   type RefObject,
 } from "react";
+import { nobodyHasFocus } from "../parts/passes-focus.ts";
 import { usePicked } from "../hooks/use-cell.ts";
 import { usePage } from "../hooks/use-page.ts";
 import { meaningOf, pressOf, type KeyMeaning } from "./composer-keys.ts";
@@ -78,7 +79,6 @@ function fitHeight(box: HTMLTextAreaElement, text: string): void {
 
 /** Whoever opens a chat to write can write; on a phone that would bring up its keyboard. */
 function focusIfNobodyHasIt(box: HTMLTextAreaElement | null): void {
-  const { activeElement } = document;
-  const isFree = activeElement === null || activeElement === document.body;
-  if (isFree && window.matchMedia("(pointer: fine)").matches) box?.focus({ preventScroll: true });
+  if (nobodyHasFocus() && window.matchMedia("(pointer: fine)").matches)
+    box?.focus({ preventScroll: true });
 }

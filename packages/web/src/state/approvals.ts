@@ -139,6 +139,8 @@ export function createApprovals(options: ApprovalsOptions): KeptApprovals {
       if (show()) void read();
     },
     async decide(approvalId, body) {
+      // Asked for now: it may be gone from the list when the gateway says that it was decided.
+      const { tool = "" } = pending.get().find((each) => idOf(each) === approvalId)?.approval ?? {};
       deciding.update((ids) => new Set([...ids, approvalId]));
       try {
         await client.decide(approvalId, body);
@@ -146,8 +148,6 @@ export function createApprovals(options: ApprovalsOptions): KeptApprovals {
       } catch (failure) {
         if (!(failure instanceof ChatApiError) || failure.code !== "approval_resolved")
           throw failure;
-        const { tool = "" } =
-          pending.get().find((each) => idOf(each) === approvalId)?.approval ?? {};
         close(approvalId);
         tellDecided(tool, failure.decision ?? "expired");
       } finally {
