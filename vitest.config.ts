@@ -6,10 +6,10 @@ export default defineConfig({
   test: {
     // One worker is the default on two cores, and most of these tests wait.
     maxWorkers: 2,
-    // Properties take a second or two, and several times that where the machine has other work.
-    testTimeout: 20_000,
-    hookTimeout: 30_000,
-    expect: { poll: { timeout: 5_000 } },
+    // These end tests that hang. Properties take a second or two, and many times that where the machine has other work.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    expect: { poll: { timeout: 15_000 } },
     include: ["packages/*/test/**/*.test.{ts,tsx}", "test/**/*.test.ts"],
   },
 });

@@ -364,6 +364,9 @@ function remove(target) {
   }
 }
 
+// Without a listener a full disk under standard error would end this process.
+process.stderr.on("error", () => {});
+
 function say(text) {
   process.stderr.write(`${text}\n`);
 }

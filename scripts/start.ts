@@ -10,6 +10,8 @@ const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 /** With any of these words the page's address is told to nobody. */
 const withoutPage = /^(?:codex|migrate|models|lessons|help|--help|-h|--version|-V)$/;
 
+// A full disk under it must not keep the gateway from starting.
+process.stderr.on("error", () => undefined);
 if (!process.argv.slice(2).some((word) => withoutPage.test(word)) && !isFresh()) await buildPage();
 await import(pathToFileURL(join(root, "packages", "gateway", "src", "main.ts")).href);
 

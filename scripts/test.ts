@@ -13,6 +13,8 @@ const launcher = join(import.meta.dirname, "launch.cjs");
 const running = new Set<ChildProcess>();
 const total = { passed: 0, failed: 0 };
 
+const attackOptions = ["--quick", "--seed", "1", "--minutes", "1", "--requests", "10000"];
+
 let stopping = false;
 
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
@@ -40,6 +42,8 @@ await Promise.all([
 await step("clients", () => vitest("--config", "vitest.clients.config.ts", "--project", "clients"));
 // Alone, as it measures nothing but waits for a browser that draws.
 await step("page", () => vitest("--config", "vitest.clients.config.ts", "--project", "page"));
+// Its gateway is measured in processor time, but has enough to do alone.
+await step("attack", () => attack());
 await step("typed", () => check("tsc", "-p", "packages/gateway/clients"));
 
 // Recordings of real providers belong to others and are not in the repository.
@@ -63,6 +67,12 @@ async function step(name: string, work: () => Promise<Outcome>): Promise<void> {
 async function check(tool: string, ...args: string[]): Promise<Outcome> {
   const { code, output } = await launch(tool, ...args);
   return { passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1, note: "", output };
+}
+
+async function attack(): Promise<Outcome> {
+  const outcome = await check("packages/gateway/check/attack.ts", ...attackOptions);
+  const [, attacks = "0"] = /(\d+) passed, \d+ failed\s*$/.exec(outcome.output) ?? [];
+  return { ...outcome, note: `, ${attacks} attacks withstood` };
 }
 
 async function vitest(...options: string[]): Promise<Outcome> {

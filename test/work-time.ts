@@ -17,6 +17,28 @@ export async function awaitedWorkTime(work: () => Promise<unknown>): Promise<num
 }
 
 /**
+ * The processor time of the longest turn of this thread's event loop while work is awaited: for so long nothing else
+ * could be served.
+ */
+export async function longestTurn(work: () => Promise<unknown>): Promise<number> {
+  let longest = 0;
+  let over = false;
+  let before = process.threadCpuUsage();
+  const look = (): void => {
+    longest = Math.max(longest, since(before));
+    before = process.threadCpuUsage();
+    if (!over) setImmediate(look);
+  };
+  setImmediate(look);
+  try {
+    await work();
+  } finally {
+    over = true;
+  }
+  return Math.max(longest, since(before));
+}
+
+/**
  * How many times as long something takes as eight of an eighth of its size: once if work grows with size, eight times if it
  * grows with its square.
  */

@@ -48,6 +48,7 @@ export function toolOf<Input = unknown>(definition: ToolDefinition<Input>): Tool
     timeoutMs: timeout,
     parallel: definition.parallel ?? effect === "pure",
     ...(definition.unmask === false && { unmask: false as const }),
+    ...(definition.expandsVariables === false && { expandsVariables: false as const }),
     ...(allows !== undefined && { allows: (value: unknown) => allows(value as Input) }),
     check: (value) => checkInput(input, value),
     run: (value, context) => definition.run(value as Input, context),

@@ -23,8 +23,20 @@ export { MemoryBlobs } from "./log/blobs.ts";
 export type { Variables } from "./variables/variables.ts";
 export { ChainRecorder } from "./chats/chain-record.ts";
 export { callOutput, inputPart } from "./model/history.ts";
+export { Redactor } from "./redaction/redactor.ts";
+export { secretsIn, secretsOfUrl } from "./redaction/secret-values.ts";
+export {
+  ChatReplyRedactor,
+  errorText,
+  redactBody,
+  redactError,
+  ResponsesReplyRedactor,
+  type ReplyRedactor,
+} from "./redaction/upstream-reply.ts";
 export { fetchModel, type FetchModelOptions } from "./model/fetch-model.ts";
 export { filesGroup, type FilesOptions } from "./groups/files.ts";
+export { allowEntryProblem } from "./groups/allowed-command.ts";
+export type { ProtectedPath } from "./groups/protected-files.ts";
 export { shellDefaults, shellGroup, type ShellOptions } from "./groups/shell.ts";
 export { timeGroup } from "./groups/time.ts";
 export { webDefaults, webGroup, type WebOptions } from "./groups/web.ts";

@@ -25,8 +25,10 @@ export interface Tool {
   readonly parallel: boolean;
   /** It gets placeholders where the model was told no private value. */
   readonly unmask?: false;
+  /** False: `{{var:NAME}}` in its arguments is an error. For tools whose arguments are commands. */
+  readonly expandsVariables?: false;
   /** Whether this very call may go without being asked about, whatever the policy: an allow-list. */
-  readonly allows?: (input: unknown) => boolean;
+  readonly allows?: (input: unknown) => boolean | Promise<boolean>;
   check(input: unknown): Checked | Promise<Checked>;
   run(input: unknown, context: ToolContext): unknown;
 }
@@ -75,7 +77,10 @@ export interface ToolDefinition<Input> {
   parallel?: boolean;
   /** False: private values stay hidden from it, as they are from the model. */
   unmask?: false;
-  allows?: (input: Input) => boolean;
+  /** False: a call with `{{var:NAME}}` in its arguments fails. For tools whose arguments are commands. */
+  expandsVariables?: false;
+  /** True if this call needs no approval, whatever the policy: an allow-list. If it throws, a person is asked. */
+  allows?: (input: Input) => boolean | Promise<boolean>;
   /**
    * Returns `{ message_content, block_list }`, or any value, which becomes both. What it throws is told to the model.
    */

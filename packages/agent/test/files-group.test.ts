@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import {
   chmod,
+  link,
   mkdir,
   mkdtemp,
   readdir,
@@ -92,6 +93,38 @@ describe("what is excluded", () => {
     const found = await runTool(files, "search_files", { pattern: "token|const", path });
     expect(found).toContain("b.ts:1: const b = 1;");
     expect(found).not.toContain("token");
+  });
+
+  test("is kept under another name too: a hard link to it", async () => {
+    await link(join(folder, "src", "own.toml"), join(folder, "innocent.txt"));
+    await link(join(folder, "src", "b.ts"), join(folder, "copy.ts"));
+    const refused = "innocent.txt is kept from this tool group";
+    await expect(read("innocent.txt")).rejects.toThrow(refused);
+    await expect(edit("innocent.txt", "token", "x")).rejects.toThrow(refused);
+    const search = { pattern: "token|const" };
+    expect(await runTool(files, "search_files", search)).not.toContain("token");
+    expect(await runTool(files, "search_files", { ...search, path: "innocent.txt" })).toContain(
+      "(no matches)",
+    );
+    expect(await read("copy.ts")).toContain("const b");
+    expect(await write("innocent.txt")).toContain("replaced");
+    expect(await readFile(join(folder, "src", "own.toml"), "utf8")).toBe("token = 1\n");
+  });
+
+  test("may be all paths that begin alike, also those that do not exist yet", async () => {
+    await writeFile(join(folder, "own.db-v1.bak"), "token = 3\n");
+    files = filesGroup({
+      folder,
+      exclude: [{ startsWith: join(folder, "way", "..", "own.db-v") }],
+    });
+    for (const path of ["own.db-v1.bak", "own.db-v2.bak"]) {
+      await expect(read(path)).rejects.toThrow("is kept from this tool group");
+      await expect(write(path)).rejects.toThrow("is kept from this tool group");
+    }
+    await link(join(folder, "own.db-v1.bak"), join(folder, "plain"));
+    await expect(read("plain")).rejects.toThrow("plain is kept from this tool group");
+    const found = await runTool(files, "search_files", { pattern: "token = 3" });
+    expect(found).not.toContain("bak:");
   });
 
   test("all else is as before", async () => {

@@ -133,8 +133,6 @@ export function toolServer(): McpServer {
           method: "notifications/progress",
           params: { progressToken, progress: 1, message: `trying ${words}` },
         });
-      // A client hears of no progress behind the result.
-      await new Promise((resolve) => setTimeout(resolve, 50));
       return { isError: true, content: [{ type: "text", text: `${words} is wrong` }] };
     },
   );

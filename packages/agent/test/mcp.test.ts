@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { connectMcp, type McpServer } from "../src/mcp/connect.ts";
@@ -310,7 +311,12 @@ test("closing does not wait for a program that never answers", async () => {
 });
 
 test.each<[string, Partial<McpServer>, RegExp]>([
-  ["that is not there", { command: "no-such-program-of-ours" }, /cannot be reached: .*ENOENT/],
+  [
+    "that is not there",
+    // A bare name gives EACCES where PATH has a folder that this user cannot enter.
+    { command: join(import.meta.dirname, "no-such-program-of-ours") },
+    /cannot be reached: .*ENOENT/,
+  ],
   ["that ends at once", stdio("dies"), /it ended with code 7; it said: no licence/],
   [
     "that says nothing",

@@ -1,5 +1,15 @@
 import { spawnSync } from "node:child_process";
-import { readdirSync, readFileSync, realpathSync } from "node:fs";
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -129,6 +139,14 @@ describe("what is started is stopped", () => {
     ],
     ["one in a session of its own", (nap) => `setsid sleep ${nap} & wait`],
     ["a daemon", (nap) => `(setsid sleep ${nap} >/dev/null 2>&1 &); sleep 9`],
+    [
+      "a daemon without its environment",
+      (nap) => `(env -i setsid sleep ${nap} >/dev/null 2>&1 &); sleep 9`,
+    ],
+    [
+      "one in a session of its own without its environment and its files",
+      (nap) => `env -i setsid -w sleep ${nap} >/dev/null 2>&1 9<&- & wait`,
+    ],
   ];
 
   test.each(startings)(
@@ -166,6 +184,10 @@ describe("what is started is stopped", () => {
   test.each([
     ["", (nap: string) => `sleep ${nap} & echo done`],
     [" that has left no pipe open", (nap: string) => `sleep ${nap} >/dev/null 2>&1 & echo done`],
+    [
+      " in a session of its own and without its environment",
+      (nap: string) => `env -i setsid sleep ${nap} >/dev/null 2>&1 & sleep 0.1; echo done`,
+    ],
   ])("a process in the background%s ends with its command", async (_, command) => {
     const nap = naps();
     const at = performance.now();
@@ -209,83 +231,220 @@ describe("what is started is stopped", () => {
   });
 });
 
+/** Of what a shell would make something else than a simple command. */
+const asked = [
+  "git status; rm -rf x",
+  "git status;rm",
+  "git status && rm x",
+  "git status || rm x",
+  "git status & rm x",
+  "git status | sh",
+  "git status\nrm x",
+  "git status\rrm x",
+  "git status \\\nrm x",
+  "git status $(rm x)",
+  "git status `rm x`",
+  "git status ${IFS}",
+  "git status $HOME",
+  "git status > x",
+  "git status >> x",
+  "git status < x",
+  "git status <(rm x)",
+  "git status 2>&1",
+  'git status "a"',
+  "git status 'a'",
+  "git status *",
+  "git status ?",
+  "git status [a]",
+  "git status {a,b}",
+  "git status ~",
+  "git status #",
+  "git status !x",
+  "git status \tx",
+  "git status  -s",
+  " git status",
+  "git status ",
+  "git status\0",
+  "git status é",
+  "git status \u00A0x",
+  "git statusx",
+  "git status-evil",
+  "git statu",
+  "xgit status",
+  "GIT_DIR=x git status",
+  "PATH=x ls",
+  "ls -l",
+  "lsof",
+  "",
+  "git status " + "a".repeat(2000),
+];
+
 describe("the allow-list", () => {
-  const patterns = ["git status*", "ls", "npm run test:*", "git * --version", "cat ./notes/*"];
+  const patterns = ["git status*", "ls", "npm run test:*", "npm view * version", "cat ./notes/*"];
+
+  const allows = (command: string, allow: readonly string[], exclude: string[] = []) =>
+    toolOf(shellGroup({ folder, allow, exclude }), "run_command").allows?.({ command });
 
   test.each([
     "git status",
-    "git status -s",
-    "git status --porcelain=v2 src/a.ts",
+    "git status src/a.ts docs",
     "ls",
     "npm run test:unit",
-    "npm run test:unit -- a",
-    "git diff --version",
+    "npm run test:unit a",
+    "npm view left-pad version",
     "cat ./notes/a.md",
-  ])("%j is allowed", (command) => {
+  ])("%j is allowed", async (command) => {
     expect(isAllowedCommand(command, patterns)).toBe(true);
-    const tool = toolOf(shellGroup({ folder, allow: patterns }), "run_command");
-    expect(tool.allows?.({ command })).toBe(true);
-    expect(toolOf(shellGroup({ folder }), "run_command").allows?.({ command })).toBe(false);
+    expect(await allows(command, patterns)).toBe(true);
+    expect(await allows(command, [])).toBe(false);
   });
 
   test.each([
-    "git status; rm -rf x",
-    "git status;rm",
-    "git status && rm x",
-    "git status || rm x",
-    "git status & rm x",
-    "git status | sh",
-    "git status\nrm x",
-    "git status\rrm x",
-    "git status \\\nrm x",
-    "git status $(rm x)",
-    "git status `rm x`",
-    "git status ${IFS}",
-    "git status $HOME",
-    "git status > x",
-    "git status >> x",
-    "git status < x",
-    "git status <(rm x)",
-    "git status 2>&1",
-    'git status "a"',
-    "git status 'a'",
-    "git status *",
-    "git status ?",
-    "git status [a]",
-    "git status {a,b}",
-    "git status ~",
-    "git status #",
-    "git status !x",
-    "git status \tx",
-    "git status  -s",
-    " git status",
-    "git status ",
-    "git status\0",
-    "git status é",
-    "git status \u00A0x",
-    "git statusx",
-    "git status-evil",
-    "git statu",
-    "xgit status",
-    "GIT_DIR=x git status",
-    "PATH=x ls",
-    "ls -l",
-    "lsof",
-    "",
-    "git a b --version",
-    "git status " + "a".repeat(2000),
+    ...asked,
+    "git status -s",
+    "git status --porcelain=v2 src/a.ts",
+    "git status --output=x",
+    "git status /etc",
+    "git status ..",
+    "git status a/../../b",
+    "git status a=/etc/passwd",
+    "git status a:../b",
+    "npm run test:../x",
+    "npm run test:unit -- a",
+    "npm run test:unit --prefix=x",
+    "cat ./notes/../../x",
+    "cat ./notes/a /etc/passwd",
+    "npm view --registry version",
   ])("%j is asked about", (command) => {
     expect(isAllowedCommand(command, patterns)).toBe(false);
   });
 
-  test("even a list that allows everything allows simple commands only", () => {
-    const words = fc.stringMatching(/^[a-z]{1,5}( [a-z./=-]{1,5}){0,3}$/);
+  test("what a diff could read or write elsewhere is asked about", async () => {
+    const options = [
+      "--no-index a b",
+      "--output=x",
+      "--ext-diff",
+      "-Ox",
+      "--no-index /etc/passwd x",
+    ];
+    for (const list of [["git diff*"], ["git diff *"], ["@read-only"]]) {
+      expect(await allows("git diff src/a.ts", list)).toBe(true);
+      for (const option of options) expect(await allows(`git diff ${option}`, list)).toBe(false);
+    }
+    for (const command of ["git -c core.pager=x diff", "GIT_EXTERNAL_DIFF=x git diff"])
+      expect(await allows(command, ["git diff*", "@read-only"])).toBe(false);
+  });
+
+  test("a * is the value of an option that the entry names, if it leads nowhere else", async () => {
+    const list = ["git log --since=*", "git log --oneline*"];
+    for (const command of ["git log --since=yesterday", "git log --oneline src"])
+      expect([command, await allows(command, list)]).toEqual([command, true]);
+    for (const value of [
+      "--since=/etc",
+      "--since=../x",
+      "--sinc=x",
+      "--since=a -p",
+      "--oneline -p",
+    ])
+      expect([value, await allows(`git log ${value}`, list)]).toEqual([value, false]);
+  });
+
+  test("a word that leads out of the folder by a link, or to a protected file, is asked about", async () => {
+    const secret = join(folder, "secret.db");
+    writeFileSync(secret, "x");
+    symlinkSync("/etc", join(folder, "etc"));
+    symlinkSync("nowhere", join(folder, "dangling"));
+    linkSync(secret, join(folder, "linked"));
+    writeFileSync(join(folder, "notes"), "x");
+    const list = ["@read-only", "touch new/*", "cat*"];
+    for (const word of [
+      "etc/passwd",
+      "etc",
+      "dangling",
+      "secret.db",
+      "linked",
+      "etc/new",
+      "a:secret.db",
+    ])
+      expect([word, await allows(`cat ${word}`, list, [secret])]).toEqual([word, false]);
+    for (const word of ["notes", "missing", "new/file", "."])
+      expect([word, await allows(`cat ${word}`, list, [secret])]).toEqual([word, true]);
+  });
+
+  test.each([
+    "pwd",
+    "ls -la src",
+    "cat -n a.txt",
+    "head -n 5 a.txt",
+    "head -20 a.txt",
+    "grep -in word a.txt",
+    "grep -C3 word a.txt",
+    "git status --short",
+    "git diff --stat HEAD",
+    "git diff --cached -- src/a.ts",
+    "git log --oneline -5",
+    "git show HEAD",
+    "git branch -a",
+  ])("@read-only has %j", async (command) => {
+    expect(await allows(command, ["@read-only"])).toBe(true);
+  });
+
+  test.each([
+    "pwd x",
+    "ls -L x",
+    "tail -f a.txt",
+    "grep -r word",
+    "grep -f a.txt b.txt",
+    "grep -R word .",
+    "rg --pre x y",
+    "sort -o x y",
+    "sed -i x y",
+    "find . -delete",
+    "find . -exec rm x",
+    "git branch new",
+    "git branch -D main",
+    "git log --output=x",
+    "git log -p --ext-diff",
+    "git push",
+    "git",
+    "git diff --textconv",
+    "cat /etc/passwd",
+    "cat -",
+    "cat ~/x",
+    "cat *",
+  ])("@read-only has not %j", async (command) => {
+    expect(await allows(command, ["@read-only"])).toBe(false);
+  });
+
+  test.each([
+    ["*", "any command"],
+    ["* status", "any command"],
+    ["git*", "any command of git"],
+    ["git *", "any command of git"],
+    ["g*t status", "any command"],
+    ["sh -c *", "whatever sh is given"],
+    ["/usr/bin/python3.12 x*", "whatever /usr/bin/python3.12 is given"],
+    ["find . -name *", "whatever find is given"],
+    ["git diff -*", "any option"],
+    ["git diff --*", "any option"],
+    ["git diff --out* x", "any option"],
+    ["git -C*", "any command of git"],
+    ["git -C sub *", "any command of git"],
+    ["command git*", "whatever command is given"],
+    ["ls | sh", "never matches"],
+    ["@everything", 'the only one is "@read-only"'],
+  ])("an entry %j is refused at the start", (entry, problem) => {
+    expect(() => shellGroup({ folder, allow: [entry] })).toThrow(problem);
+  });
+
+  test("whatever the entry, only simple commands are allowed", () => {
+    const words = fc.stringMatching(/^[a-z]{1,5}( [a-z][a-z]{0,4}){0,3}$/);
     const sign = fc.constantFrom(...Array.from("|&;<>()$`\\\"'*?[]#~!{}^\n\r\t\0"));
     fc.assert(
       fc.property(words, words, sign, (before, after, one) => {
-        expect(isAllowedCommand(before, ["*"])).toBe(true);
-        expect(isAllowedCommand(before + one + after, ["*"])).toBe(false);
-        expect(isAllowedCommand(`a=${before}`, ["*"])).toBe(false);
+        expect(isAllowedCommand(`cat ${before}`, ["cat*"])).toBe(true);
+        expect(isAllowedCommand(`cat ${before}${one}${after}`, ["cat*"])).toBe(false);
+        expect(isAllowedCommand(`a=${before} cat`, ["cat*"])).toBe(false);
       }),
     );
   });
@@ -295,6 +454,88 @@ describe("the allow-list", () => {
     expect(isAllowedCommand("aab", ["a+b"])).toBe(false);
     expect(isAllowedCommand("a.b", ["a.b"])).toBe(true);
     expect(isAllowedCommand("rm", ["ls|rm"])).toBe(false);
+  });
+});
+
+describe("git on an allow-list", () => {
+  /** A program that leaves a file behind when it is run. */
+  const trap = (name: string): string => {
+    const path = join(folder, name);
+    writeFileSync(path, `#!/bin/sh\ntouch "${folder}/ran"\ncat\n`, { mode: 0o755 });
+    return path;
+  };
+
+  const git = (...words: string[]): void => {
+    const { status, stderr } = spawnSync("git", words, { cwd: folder, encoding: "utf8" });
+    expect([words, status, stderr]).toEqual([words, 0, ""]);
+  };
+
+  const repository = (): void => {
+    git("init", "-q", "-b", "main");
+    writeFileSync(join(folder, "a.txt"), "one\n");
+    git("add", "a.txt");
+    git("-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-q", "-m", "first");
+    writeFileSync(join(folder, "a.txt"), "one\ntwo\n");
+    writeFileSync(join(folder, ".gitattributes"), "*.txt filter=own diff=own\n");
+  };
+
+  /** Runs a command as an agent does: not at all if somebody would be asked. */
+  const attempt = async (command: string): Promise<"asked" | "ran a program" | "clean"> => {
+    rmSync(join(folder, "ran"), { force: true });
+    const group = shellGroup({ folder, allow: ["@read-only", "git status*"] });
+    if ((await toolOf(group, "run_command").allows?.({ command })) !== true) return "asked";
+    await runTool(group, "run_command", { command });
+    return existsSync(join(folder, "ran")) ? "ran a program" : "clean";
+  };
+
+  const commands = ["git status", "git diff", "git show", "git log -p", "git blame a.txt"];
+
+  test("runs in a repository with an ordinary configuration", async () => {
+    repository();
+    git("config", "core.autocrlf", "false");
+    git("config", "remote.origin.url", "https://example.org/a.git");
+    for (const command of commands)
+      expect([command, await attempt(command)]).toEqual([command, "clean"]);
+  });
+
+  test("runs neither the repository's file system monitor nor its hooks", async () => {
+    repository();
+    git("config", "core.fsmonitor", trap("monitor"));
+    git("config", "core.hooksPath", folder);
+    trap("post-index-change");
+    for (const command of commands)
+      expect([command, await attempt(command)]).toEqual([command, "clean"]);
+  });
+
+  test.each([
+    "filter.own.clean",
+    "diff.own.textconv",
+    "diff.own.command",
+    "diff.external",
+    "gpg.program",
+  ])(
+    "is asked about where the repository configures %s, also in an included file",
+    async (setting) => {
+      repository();
+      git("config", "--file", join(folder, "included"), setting, trap("program"));
+      git("config", "include.path", join(folder, "included"));
+      for (const command of commands)
+        expect([command, await attempt(command)]).toEqual([command, "asked"]);
+      git("config", "--unset", "include.path");
+      git("config", setting, join(folder, "program"));
+      for (const command of commands)
+        expect([command, await attempt(command)]).toEqual([command, "asked"]);
+    },
+  );
+
+  test("uses no bare repository that somebody has written into the folder", async () => {
+    for (const name of ["objects", "refs"]) mkdirSync(join(folder, name));
+    writeFileSync(join(folder, "HEAD"), "ref: refs/heads/main\n");
+    const config = ["[core]", "repositoryformatversion = 0", "bare = false", "worktree = ."];
+    writeFileSync(join(folder, "config"), [...config, `fsmonitor = ${trap("monitor")}`].join("\n"));
+    expect(spawnSync("git", ["status"], { cwd: folder }).status).toBe(0);
+    expect(existsSync(join(folder, "ran"))).toBe(true);
+    expect(await attempt("git status")).not.toBe("ran a program");
   });
 });
 

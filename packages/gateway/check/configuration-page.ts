@@ -85,7 +85,7 @@ folder = "." # paths are seen from the folder of this file
 read_only = true
 
 [tools.shell]
-allow = ["git status", "git diff"] # everything else is asked about
+allow = ["@read-only", "npm run test:*"] # everything else is asked about
 
 [mcp.tickets]
 command = "npx"
@@ -174,7 +174,7 @@ const sections: readonly { title: string; section: string; text?: string }[] = [
   {
     title: "`[clients.NAME]`",
     section: "clients.*",
-    text: "A client with a token and settings of its own. The name stands in the log.",
+    text: "A client with a token and settings of its own. The name stands in the log. It cannot be `token 1`, `token 2` and so on, which are the names of the tokens of `[server]`: what is stored for a client is found by its name.",
   },
   {
     title: "`[upstreams.NAME]`",

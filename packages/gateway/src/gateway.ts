@@ -1,13 +1,14 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
-import { usualLimits, type Agent } from "@deltawire/agent";
+import { errorText, usualLimits, type Agent } from "@deltawire/agent";
 import type { Store } from "@deltawire/store";
 import type { AgentConfig, Config, UpstreamConfig } from "./config/config.ts";
 import type { World } from "./config/find.ts";
 import { plainUpstream } from "./config/upstream.ts";
 import { BuiltPage } from "./http/built-page.ts";
 import type { Call } from "./http/call.ts";
+import { OpenApiDocument } from "./http/openapi.ts";
 import { Problem } from "./http/problem.ts";
 import { serveCodex } from "./http/serve-codex.ts";
 import { servePageAsset } from "./http/serve-page.ts";
@@ -30,11 +31,12 @@ import { httpServer, type Patience } from "./http/server.ts";
 import { createLog, type Log, type LogTarget } from "./log.ts";
 import { askForModels } from "./models/ask-upstream.ts";
 import { ModelDiscovery } from "./models/discovery.ts";
+import { ModelListCache } from "./models/list-cache.ts";
 import { resolveModel } from "./models/resolve.ts";
 import { Envelopes } from "./reasoning/envelope.ts";
 import { sealingKey } from "./reasoning/key-file.ts";
 import { Relay } from "./relay/relay.ts";
-import { Secrets } from "./security/secrets.ts";
+import { redactorFor } from "./security/redactor.ts";
 import { ServedTasks } from "./tasks/served-tasks.ts";
 import { version } from "./version.ts";
 
@@ -82,7 +84,7 @@ const firstAnswersMs = 1500;
 /** Puts the parts together and listens. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { env, dataFolder, logTo } = options;
-  const log = createLog(options.config.server.logLevel, logTo, Secrets.of(options.config));
+  const log = createLog(options.config.server.logLevel, logTo, redactorFor(options.config));
   const demo = options.config.server.demo ? await startDemoUpstream(options.config) : undefined;
   const agents = [...(options.agents ?? []), ...(demo?.agents ?? [])];
   const config = withAgents(
@@ -96,17 +98,18 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       const upstream = relay.upstreams.get(name);
       return upstream === undefined ? Promise.resolve([]) : askForModels(upstream);
     },
+    // A server that echoes its key as a name gets no model of that name.
+    isListed: (id) => relay.redactor.redactData(id) === id,
     now: Date.now,
     onFailure: ({ name }, cause) =>
       log.debug(
-        { upstream: name, cause: String(cause) },
+        { upstream: name, cause: errorText(String(cause), relay.redactor) },
         "the models of an upstream are not known",
       ),
   });
 
   const replies: ReplyServer = {
     relay,
-    maxBodyBytes: config.server.maxBodyBytes,
     async targetsOf(model) {
       if (model.length > longestName)
         throw new Problem("invalid_request", "model: no name is that long", { param: "model" });
@@ -120,7 +123,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       throw new Problem("model_not_found", resolved.message, { param: "model" });
     },
   };
-  const { targetsOf, maxBodyBytes } = replies;
+  const { targetsOf } = replies;
   const { configFile, beatMs, store } = options;
   const tasks = await ServedTasks.start({
     config,
@@ -133,7 +136,6 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       await discovery.ready(firstAnswersMs);
       return discovery.snapshot();
     },
-    maxBodyBytes,
     builtInAgents: agents,
     log,
     beatMs,
@@ -145,6 +147,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     config,
     relay,
     discovery,
+    models: new ModelListCache(config),
+    openApi: new OpenApiDocument(version),
     page: new BuiltPage(options.page),
     version,
     url: () => url,

@@ -1,24 +1,50 @@
 import { pino, type Logger } from "pino";
+import type { Redactor } from "@deltawire/agent";
 import type { TaskTree } from "@deltawire/tasks";
 import type { LogLevel } from "./config/config.ts";
+import { parseJson } from "./json.ts";
 import type { ExchangeRecord } from "./relay/relay.ts";
-import type { Secrets } from "./security/secrets.ts";
 
 export type Log = Logger;
 
 export interface LogTarget {
-  write(line: string): void;
+  /** Returns false if the line was lost. */
+  write(line: string): unknown;
   /** A person is watching. */
   isTTY?: boolean;
 }
 
-/** Structured lines; for a person at a terminal, the same in words. Secrets are taken out of every line, whoever wrote it. */
-export function createLog(level: LogLevel, target: LogTarget, secrets: Secrets): Log {
-  const write = target.isTTY === true ? inWords : (line: string) => line;
-  return pino(
+/**
+ * Structured lines; for a person at a terminal, the same in words. Secrets are removed from every line.
+ * Logging never throws: lines that cannot be written are counted, and the next line that can be is followed by their number.
+ */
+export function createLog(level: LogLevel, target: LogTarget, redactor: Redactor): Log {
+  const format = target.isTTY === true ? inWords : (line: string) => line;
+  let lost = 0;
+  const log = pino(
     { level, base: null, timestamp: pino.stdTimeFunctions.isoTime },
-    { write: (line: string) => target.write(write(secrets.redact(line))) },
+    {
+      write(line: string): void {
+        if (!isWritten(target, format(redactor.redact(line)))) {
+          lost += 1;
+          return;
+        }
+        const lines = lost;
+        lost = 0;
+        if (lines > 0)
+          log.error({ lines }, "lines of the log were lost: they could not be written");
+      },
+    },
   );
+  return log;
+}
+
+function isWritten(target: LogTarget, line: string): boolean {
+  try {
+    return target.write(line) !== false;
+  } catch {
+    return false;
+  }
 }
 
 /** One line a request. */
@@ -114,6 +140,7 @@ function takenOf({ record, failure, left }: Pick<RequestLine, "record" | "failur
       record === undefined || record.repairs.size === 0
         ? undefined
         : Object.fromEntries(record.repairs),
+    dropped_headers: record?.droppedHeaders,
     failure: record?.failure ?? failure,
     left: left || undefined,
   };
@@ -140,7 +167,9 @@ interface WrittenLine {
 }
 
 function inWords(line: string): string {
-  const entry = JSON.parse(line) as WrittenLine;
+  const entry = parseJson(line) as WrittenLine | undefined;
+  // Redaction leaves JSON as JSON, except within escapes that nobody writes.
+  if (entry === undefined) return line;
   const time = entry.time.slice(11, 19);
   if (entry.msg !== "request" && entry.msg !== "model round") {
     const { time: _time, msg, ...rest } = entry;

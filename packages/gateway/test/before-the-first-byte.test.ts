@@ -229,6 +229,99 @@ test("what only one request brings down does not shut the others out: it counts 
   expect((await gateway.post("/responses", hello)).status).toBe(200);
 }, 30_000);
 
+test("a model that fails pauses neither the other models nor other conversations of its upstream", async () => {
+  const { gateway, upstream } = await scene(
+    ({ body }, response) => {
+      if (body["model"] === "broken") refuse(response, 500, { message: "out of memory" });
+      else says(response, "fine");
+    },
+    { upstream: { retries: 0 } },
+  );
+  const broken = { ...hello, model: "up/broken" };
+  for (let round = 0; round < 5; round += 1) await gateway.post("/responses", broken);
+  const other = { ...broken, input: "Another conversation" };
+  expect((await gateway.post("/responses", other)).status).toBe(502);
+  for (const paused of [broken, other]) {
+    const response = await gateway.post("/responses", paused);
+    expect(response.status).toBe(503);
+    expect(await response.text()).toMatch(
+      /model \\"broken\\" of upstream \\"up\\" is paused for \d s after repeated failures; last error: .*out of memory/,
+    );
+  }
+  expect(upstream.requests).toHaveLength(6);
+  expect((await gateway.post("/responses", hello)).status).toBe(200);
+  const status = await (await fetch(`${gateway.url}/deltawire/upstreams`)).json();
+  expect(status).toMatchObject({
+    upstreams: [{ circuit: "closed", paused_models: [{ model: "broken" }] }],
+  });
+});
+
+test("replies that break after their beginning pause nothing, so that clients see why", async () => {
+  const { gateway } = await scene((_request, response) => {
+    beginStream(response);
+    response.write(event(chunk({ content: "Hi" })));
+    setTimeout(() => response.destroy(), 20);
+  });
+  for (let round = 0; round < 7; round += 1) {
+    const response = await gateway.post("/responses", hello);
+    expect(response.status).toBe(200);
+    expect(await response.text()).toContain("upstream_stream_truncated");
+  }
+});
+
+test("an address that cannot be reached is paused with all its models", async () => {
+  const { gateway, upstream } = await scene(() => undefined, { upstream: { retries: 0 } });
+  await upstream.close();
+  for (const model of ["a", "b", "c", "d", "e"])
+    expect((await gateway.post("/responses", { ...hello, model: `up/${model}` })).status).toBe(502);
+  const response = await gateway.post("/responses", { ...hello, model: "up/f" });
+  expect(response.status).toBe(503);
+  expect(await response.text()).toMatch(/"upstream \\"up\\" is paused for \d s after repeated/);
+});
+
+test("a slow reply does not hold up those who wait for its model to work again", async () => {
+  let works = false;
+  const end = Promise.withResolvers<void>();
+  const { gateway } = await scene(
+    async ({ body }, response) => {
+      if (!works) return refuse(response, 500, { message: "dead" });
+      if (!JSON.stringify(body).includes("slow")) return says(response, "fine");
+      beginStream(response);
+      response.write(": thinking\n\n");
+      await end.promise;
+      says(response, "late");
+    },
+    { upstream: { retries: 0 } },
+  );
+  for (const input of ["a", "b", "c", "d", "e"])
+    await gateway.post("/responses", { ...hello, input });
+  works = true;
+  await pause(5100);
+  const slow = gateway.post("/responses", { ...hello, input: "slow" });
+  await until("that others may ask", async () => {
+    return (await gateway.post("/responses", hello)).status === 200;
+  });
+  end.resolve();
+  expect((await slow).status).toBe(200);
+}, 30_000);
+
+test("a client that retries by itself under an endless 429 gets it, and its retries are not multiplied", async () => {
+  const { gateway, upstream } = await scene((_request, response) => {
+    response.setHeader("retry-after", "0");
+    refuse(response, 429, { message: "slow down", code: "rate_limit_exceeded" });
+  });
+  const rounds = 8;
+  for (let round = 0; round < rounds; round += 1) {
+    const response = await gateway.post("/responses", hello);
+    expect(response.status).toBe(429);
+    expect(response.headers.get("retry-after")).not.toBeNull();
+  }
+  expect(upstream.requests.length).toBe(rounds + 4);
+  // Somebody else still has retries.
+  await gateway.post("/responses", { ...hello, input: "Something else" });
+  expect(upstream.requests.length).toBe(rounds + 4 + 3);
+}, 30_000);
+
 test("a request that cannot be made does not keep a circuit shut", async () => {
   let works = false;
   const { gateway } = await scene(

@@ -6,6 +6,7 @@ import {
   type ChatPatch,
   type PersonEdit,
 } from "@deltawire/tasks/chats";
+import { openStore } from "@deltawire/store";
 import { describe, expect, test } from "vitest";
 import {
   answeredChat,
@@ -316,6 +317,27 @@ describe("what there is to choose from", () => {
 
 describe("attachments", () => {
   const png = Buffer.from("89504e470d0a1a0a0000", "hex");
+
+  test("of a draft are there when it is sent weeks later", async () => {
+    const store = await openStore({ path: ":memory:" });
+    const { client } = await chatScene({ store });
+    const { chat } = await client.create();
+    const bytes = new TextEncoder().encode("The sea rises.");
+    const { url } = await client.putBlob(bytes, { mediaType: "text/plain", filename: "sea.txt" });
+    const day = 24 * 60 * 60 * 1000;
+    await store.prune(Date.now() + 29 * day);
+    const attachments = [{ kind: "file" as const, url, filename: "sea.txt" }];
+    await client.send(chat.chat_id, { text: "Read this", attachments });
+    const settled = await whenSettled(client, chat.chat_id);
+    expect(answersOf(settled.chat)).toMatchObject([{ status: "completed" }]);
+    const unsent = await client.putBlob(new TextEncoder().encode("Never sent."), {
+      mediaType: "text/plain",
+      filename: "unsent.txt",
+    });
+    await store.prune(Date.now() + 31 * day);
+    const late = { text: "x", attachments: [{ kind: "file" as const, url: unsent.url }] };
+    await expect(client.send(chat.chat_id, late)).rejects.toThrow(/30 days: attach it again/);
+  });
 
   test("are put first, or come as data: URLs, and are blobs in the chat", async () => {
     const { client, url } = await chatScene();

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { McpConfig } from "../src/config/config.ts";
 import { readConfig } from "../src/config/read.ts";
-import { Secrets } from "../src/security/secrets.ts";
+import { redactorFor } from "../src/security/redactor.ts";
 import { problemsIn, read } from "./reading-config.ts";
 
 function server(lines: string, env: Record<string, string> = {}): McpConfig {
@@ -207,7 +207,7 @@ headers = { Authorization = "Bearer written-3", x-plain = "env:OUTER_HEADER", x-
 `,
     { OUTER: "from-outside", OUTER_HEADER: "header-1" },
   );
-  const secrets = Secrets.of(config);
+  const secrets = redactorFor(config);
   for (const secret of [
     "from-outside",
     "written-1",

@@ -50,7 +50,7 @@ describe("the shell group", () => {
         'd.toml:3: tools.shell.approval: would run commands unasked; name those that may be run without a question: allow = ["git status"]',
       ]);
     expect(problemsIn('[tools.shell]\nallow = ["ls", "*"]')).toEqual([
-      "d.toml:2: tools.shell.allow[1]: would run any command unasked; name single commands",
+      'd.toml:2: tools.shell.allow[1]: would run any command without a question; name single commands, or use "@read-only"',
     ]);
     expect(toolsIn('[tools.shell]\nfolder = "/w"\napproval = "ask always"').shell?.approval).toBe(
       "ask always",

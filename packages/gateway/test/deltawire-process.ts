@@ -36,12 +36,28 @@ export function temporaryFolder(toml?: string): string {
 /** The command as a user runs it, in that folder and with no more of the environment than is given. */
 export function deltawire(
   args: readonly string[],
-  { cwd, env = {} }: { cwd: string; env?: Record<string, string> },
+  {
+    cwd,
+    env = {},
+    stdout = "pipe",
+    stderr = "pipe",
+    command = [],
+  }: {
+    cwd: string;
+    env?: Record<string, string>;
+    /** Descriptors of files instead of pipes. */
+    stdout?: "pipe" | number;
+    stderr?: "pipe" | number;
+    /** Runs it: `["sh", "-c", 'ulimit -n 99; exec "$@"', "sh"]`. */
+    command?: readonly string[];
+  },
 ): Running {
-  const child = spawn(process.execPath, ["--conditions=@deltawire/source", main, ...args], {
+  const node = [process.execPath, "--conditions=@deltawire/source", main, ...args];
+  const [program = "", ...rest] = [...command, ...node];
+  const child: ChildProcess = spawn(program, rest, {
     cwd,
     env: { HOME: cwd, PATH: process.env["PATH"] ?? "", ...env },
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: ["ignore", stdout, stderr],
   });
   children.add(child);
   let out = "";
@@ -53,12 +69,12 @@ export function deltawire(
     give = reject;
   });
   url.catch(() => undefined);
-  child.stdout.on("data", (piece) => {
+  child.stdout?.on("data", (piece) => {
     out += String(piece);
     const found = /http:\/\/[\w.:[\]]+/.exec(out)?.[0];
     if (found !== undefined && out.includes("\n")) say(found);
   });
-  child.stderr.on("data", (piece) => (err += String(piece)));
+  child.stderr?.on("data", (piece) => (err += String(piece)));
   const ended = new Promise<number | NodeJS.Signals | null>((resolve) => {
     child.on("close", (code, signal) => {
       children.delete(child);

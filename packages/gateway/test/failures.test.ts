@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { Problem, problemReply } from "../src/http/problem.ts";
 import { hello, helloChat, pause, scene, until } from "./scene.ts";
 import { eventsOf } from "./running-gateway.ts";
 import { beginStream, chunk, event, refuse, says } from "./scripted-upstream.ts";
@@ -345,4 +346,31 @@ test("the log tells why a request was refused before any upstream was asked", as
     status: 400,
     failure: "invalid_json",
   });
+});
+
+test.each([
+  ["failed", 'upstream "up" failed and gave no reason'],
+  ["cancelled", "the upstream cancelled the response"],
+])(
+  "the message says that an upstream ended with %s, where it gives no error",
+  async (status, message) => {
+    const { gateway } = await scene(
+      (_request, response) => {
+        beginStream(response);
+        const ended = { id: "resp_1", object: "response", status, error: null, output: [] };
+        response.end(event({ type: `response.${status}`, sequence_number: 0, response: ended }));
+      },
+      { upstream: { speaks: "responses", retries: 0 } },
+    );
+    const response = await gateway.post("/responses", hello);
+    expect(response.status).toBe(502);
+    expect(await response.json()).toMatchObject({ error: { message, code: "upstream_error" } });
+  },
+);
+
+test("an error repeats only the beginning of a long name", () => {
+  const problem = new Problem("unknown_agent", `there is no agent "${"m".repeat(200_000)}"`);
+  const { message } = problemReply(problem).body.error as { message: string };
+  expect(message).toMatch(/^there is no agent "m+… \(200020 characters\)$/);
+  expect(message.length).toBeLessThan(9_000);
 });

@@ -119,18 +119,18 @@ test("a client that reads nothing for 300 beats is let go, and so is the upstrea
   const { gateway, upstream } = await scene(
     (_request, response) => {
       beginStream(response);
-      const text = "x".repeat(64 * 1024);
+      const padding = "x".repeat(64 * 1024);
       const more = (): void => {
         while (!response.destroyed)
-          if (!response.write(event(chunk({ content: text }))))
+          if (!response.write(event(chunk({ content: "x", padding }))))
             return void response.once("drain", more);
       };
       more();
     },
     { beatMs: 1 },
   );
-  const client = httpRequest(`${gateway.url}/v1/responses`, { method: "POST" });
-  client.end(JSON.stringify(hello));
+  const client = httpRequest(`${gateway.url}/v1/chat/completions`, { method: "POST" });
+  client.end(JSON.stringify(helloChat));
   const reply = await new Promise<IncomingMessage>((resolve) => client.on("response", resolve));
   reply.on("error", () => undefined);
   reply.pause();
@@ -146,8 +146,16 @@ test("a client that reads nothing for 300 beats is let go, and so is the upstrea
 });
 
 test("a client that reads slowly, but reads, is kept", async () => {
-  const words = Array.from({ length: 400 }, () => "y".repeat(16 * 1024));
-  const { gateway } = await scene((_request, response) => says(response, ...words), { beatMs: 2 });
+  const padding = "y".repeat(16 * 1024);
+  const { gateway } = await scene(
+    (_request, response) => {
+      beginStream(response);
+      for (let nth = 0; nth < 400; nth += 1)
+        response.write(event(chunk({ content: "y", padding })));
+      says(response, "y");
+    },
+    { beatMs: 2 },
+  );
   const client = httpRequest(`${gateway.url}/v1/chat/completions`, { method: "POST" });
   client.end(JSON.stringify(helloChat));
   const reply = await new Promise<IncomingMessage>((resolve) => client.on("response", resolve));

@@ -69,6 +69,30 @@ test("two requests that learn the same thing at once record it once, and both ma
   expect(lessons.profileFor("u", "m", genericProfile)).not.toBe(tried);
 });
 
+test("a complaint about messages teaches also if it points at the model, but not if it points at another field", () => {
+  const messages = [
+    { role: "system", content: "Be kind." },
+    { role: "user", content: "Hi" },
+    { role: "assistant", content: "Hello" },
+    { role: "system", content: "Be brief." },
+    { role: "user", content: "Bye" },
+  ];
+  const body = { model: "m", messages, seed: 1 };
+  const tried = { speaks: "chat", profile: genericProfile, responses: {}, body } as const;
+  const lessonAt = (param: string | null) =>
+    lessonOf(
+      {
+        status: 400,
+        body: { error: { message: "System message must be at the beginning.", param } },
+      },
+      tried,
+    )?.code;
+  expect(lessonAt(null)).toBeDefined();
+  expect(lessonAt("messages")).toBe(lessonAt(null));
+  expect(lessonAt("model")).toBe(lessonAt(null));
+  expect(lessonAt("seed")).toBeUndefined();
+});
+
 test("two complaints that contradict each other come to an end", () => {
   const lessons = new Lessons();
   const complaints = {

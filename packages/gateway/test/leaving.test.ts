@@ -88,13 +88,13 @@ test("a client that leaves during a wait ends the tries", async () => {
 test("a slow reader slows the upstream, and nothing piles up in between", async () => {
   let sent = 0;
   let blocked = false;
-  const text = "x".repeat(16 * 1024);
+  const padding = "x".repeat(16 * 1024);
   const { gateway } = await scene((_request, response) => {
     beginStream(response);
     const more = (): void => {
       while (sent < 256 * 1024 * 1024) {
-        sent += text.length;
-        if (response.write(event(chunk({ content: text })))) continue;
+        sent += padding.length;
+        if (response.write(event(chunk({ content: "x", padding })))) continue;
         blocked = true;
         response.once("drain", more);
         return;
@@ -103,8 +103,8 @@ test("a slow reader slows the upstream, and nothing piles up in between", async 
     };
     more();
   });
-  const client = httpRequest(`${gateway.url}/v1/responses`, { method: "POST" });
-  client.end(JSON.stringify(hello));
+  const client = httpRequest(`${gateway.url}/v1/chat/completions`, { method: "POST" });
+  client.end(JSON.stringify(helloChat));
   const reply = await new Promise<IncomingMessage>((resolve) => client.on("response", resolve));
   reply.pause();
   // Buffers of four sockets, of the kernel and of Node, and nothing that grows.

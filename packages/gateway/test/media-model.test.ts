@@ -38,7 +38,7 @@ describe.each(every)("%s", (type, content, path) => {
     await server.requests[0]?.closed;
     await until("the line", () => rounds.length === 1);
     expect(rounds[0]).toMatchObject({ left: true, failure: undefined, model: "m", for: "task_1" });
-    expect(relay.upstreams.get("up")?.circuit.state).toBe("closed");
+    expect(relay.upstreams.get("up")?.health.state).toBe("closed");
   });
 
   test("never tells a key that a server repeats", async () => {

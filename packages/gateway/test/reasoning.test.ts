@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { Envelopes, isEnvelope } from "../src/reasoning/envelope.ts";
 import { sealingKey } from "../src/reasoning/key-file.ts";
-import { Recollection } from "../src/reasoning/recall.ts";
+import { ReasoningCache } from "../src/reasoning/reasoning-cache.ts";
 
 const carry = { details: [{ type: "reasoning.encrypted", data: "signature" }], opaque: "o" };
 
@@ -74,23 +74,24 @@ describe("the sealing key", () => {
   });
 });
 
-describe("what is remembered of a call", () => {
-  test("is found by its id, for its own upstream", () => {
-    const memory = new Recollection();
-    memory.remember("a", ["call_1", "call_2"], { reasoning: "because" });
-    expect(memory.recall("a", "call_2")).toEqual({ reasoning: "because" });
-    expect(memory.recall("b", "call_2")).toBeUndefined();
-    expect(memory.recall("a", "call_3")).toBeUndefined();
+describe("the reasoning of a call", () => {
+  test("is found by its id, for its own upstream and conversation", () => {
+    const cache = new ReasoningCache();
+    cache.store("a", "talk", ["call_1", "call_2"], { reasoning: "because" });
+    expect(cache.lookup("a", "talk", "call_2")).toEqual({ reasoning: "because" });
+    expect(cache.lookup("b", "talk", "call_2")).toBeUndefined();
+    expect(cache.lookup("a", "other talk", "call_2")).toBeUndefined();
+    expect(cache.lookup("a", "talk", "call_3")).toBeUndefined();
   });
 
   test("is bounded: what was not used for longest goes first", () => {
-    const memory = new Recollection();
+    const cache = new ReasoningCache();
     const long = "x".repeat(4 * 1024 * 1024);
     for (let call = 0; call < 7; call += 1)
-      memory.remember("a", [`call_${call}`], { reasoning: long });
-    expect(memory.recall("a", "call_0")).toBeDefined();
-    memory.remember("a", ["call_7"], { reasoning: long });
-    expect(memory.recall("a", "call_0")).toBeDefined();
-    expect(memory.recall("a", "call_1")).toBeUndefined();
+      cache.store("a", "talk", [`call_${call}`], { reasoning: long });
+    expect(cache.lookup("a", "talk", "call_0")).toBeDefined();
+    cache.store("a", "talk", ["call_7"], { reasoning: long });
+    expect(cache.lookup("a", "talk", "call_0")).toBeDefined();
+    expect(cache.lookup("a", "talk", "call_1")).toBeUndefined();
   });
 });

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
+import { Redactor } from "@deltawire/agent";
 import type { JsonObject } from "@deltawire/wire";
 import { expect, test } from "vitest";
-import { Secrets } from "../src/security/secrets.ts";
 import { ask } from "./raw-http.ts";
 import { upstreamToml } from "./running-gateway.ts";
 import { aGateway, anUpstream, hello, helloChat } from "./scene.ts";
@@ -146,9 +146,9 @@ ${upstreamToml("responses", upstream.url, { api_key: secrets.responsesKey, speak
 
   for (const name of Object.keys(rude))
     for (const up of ["chat", "responses"]) {
-      // Five failures in a row would open the circuit, and nobody would be asked any more.
       await request("POST", "/v1/embeddings", env.TOKEN, JSON.stringify({ model: `${up}/fine` }));
-      gateway.relay.upstreams.get(up)?.circuit.succeeded(Date.now());
+      // Five failures in a row would pause the model.
+      gateway.relay.upstreams.get(up)?.health.succeeded(name, Date.now());
       const model = `${up}/${name}`;
       for (const stream of [true, false]) {
         await request(
@@ -197,13 +197,13 @@ ${upstreamToml("responses", upstream.url, { api_key: secrets.responsesKey, speak
 }, 20_000);
 
 test("what is short is no secret, and one secret may begin another", () => {
-  const redact = (text: string) => new Secrets(["abc", "secret", "secret-longer"]).redact(text);
+  const redact = (text: string) => new Redactor(["abc", "secret", "secret-longer"]).redact(text);
   expect(redact("abc secret secret-longer")).toBe("abc [redacted] [redacted]");
 });
 
 test("a secret is found also as JSON writes it", () => {
   const secret = 'a "quoted" \\ secret';
-  expect(new Secrets([secret]).redact(JSON.stringify({ message: `x${secret}y` }))).toBe(
+  expect(new Redactor([secret]).redact(JSON.stringify({ message: `x${secret}y` }))).toBe(
     '{"message":"x[redacted]y"}',
   );
 });

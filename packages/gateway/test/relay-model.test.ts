@@ -338,7 +338,8 @@ test("whoever leaves the iterator frees the upstream, also while an event is awa
 });
 
 test("a consumer that lags holds up the upstream, and gets all of it in the end", async () => {
-  const word = "x".repeat(16 * 1024);
+  const word = "word ";
+  const padding = "x".repeat(16 * 1024);
   const count = 2000;
   let sent = 0;
   const { gateway } = await scene((_request, response) => {
@@ -346,7 +347,7 @@ test("a consumer that lags holds up the upstream, and gets all of it in the end"
     const more = (): void => {
       while (sent < count) {
         sent += 1;
-        if (response.write(event(chunk({ content: word })))) continue;
+        if (response.write(event(chunk({ content: word, padding })))) continue;
         response.once("drain", more);
         return;
       }

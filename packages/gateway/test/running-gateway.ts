@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { Agent } from "@deltawire/agent";
+import type { Store } from "@deltawire/store";
 import type { JsonObject } from "@deltawire/wire";
 import type { World } from "../src/config/find.ts";
 import { readConfig } from "../src/config/read.ts";
@@ -20,6 +21,8 @@ export interface StartOptions {
   beatMs?: number;
   storeAgainMs?: number;
   patience?: Patience;
+  /** Where tasks and chats are stored, instead of what the configuration says. */
+  store?: Store;
   /** Agents from code. */
   agents?: readonly Agent[];
   /** Where its store and its key are; in memory unless it says otherwise. */

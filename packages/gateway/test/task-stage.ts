@@ -17,7 +17,7 @@ import { routes, type RouteName } from "../src/http/routes.ts";
 import { taskHandlers } from "../src/http/serve-tasks.ts";
 import { httpServer } from "../src/http/server.ts";
 import { createLog } from "../src/log.ts";
-import { Secrets } from "../src/security/secrets.ts";
+import { Redactor } from "@deltawire/agent";
 import { EventStreams } from "../src/tasks/follow/event-streams.ts";
 import { TaskService } from "../src/tasks/task-service.ts";
 import type { TaskRuntime } from "../src/tasks/task-runtime.ts";
@@ -61,7 +61,7 @@ export async function stageOf<Tasks extends TaskRuntime>(
 ): Promise<Stage<Tasks>> {
   const config = readConfig(toml, { file: "deltawire.toml", env: {} });
   const lines: string[] = [];
-  const log = createLog("info", { write: (line) => void lines.push(line) }, new Secrets([]));
+  const log = createLog("info", { write: (line) => void lines.push(line) }, new Redactor([]));
   const service = new TaskService({
     runtime: tasks,
     records: store,
@@ -71,8 +71,7 @@ export async function stageOf<Tasks extends TaskRuntime>(
   const streams = new EventStreams(service, { beatMs });
   const unused = routes.map(({ name }): [RouteName, () => void] => [name, () => undefined]);
   const other = Object.fromEntries(unused) as Record<RouteName, () => void>;
-  const maxBodyBytes = 1024 * 1024;
-  const handlers = { ...other, ...taskHandlers({ tasks: service, streams, maxBodyBytes }) };
+  const handlers = { ...other, ...taskHandlers({ tasks: service, streams }) };
   const http = httpServer(config.server, handlers, log);
   const sockets = new Set<Socket>();
   http.server.on("connection", (socket) => {

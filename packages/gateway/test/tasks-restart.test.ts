@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { link, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { JsonObject } from "@deltawire/wire";
@@ -156,12 +156,28 @@ describe("what a tool for files brings", () => {
     expect(told).not.toContain("key-of-up-0123456789");
   });
 
-  test.each(["deltawire.toml", "seal.key", "deltawire.db", "deltawire.db-wal"])(
-    "is not the gateway's own %s",
+  test.each(["deltawire.toml", "seal.key", "deltawire.db"])(
+    "is not a hard link to the gateway's own %s",
     async (name) => {
       const configFile = join(dataFolder, "deltawire.toml");
       await writeFile(configFile, "# a file\n");
-      expect(await resultOf(name, configFile)).toContain(`${name} is kept from this tool group`);
+      const { start } = await office(toml(), []);
+      await (await start("", configFile)).close();
+      await link(join(dataFolder, name), join(dataFolder, "linked"));
+      expect(await resultOf("linked", configFile)).toContain("linked is kept from this tool group");
     },
   );
+
+  test.each([
+    "deltawire.toml",
+    "seal.key",
+    "deltawire.db",
+    "deltawire.db-wal",
+    "deltawire.db-lock",
+    "deltawire.db-v1.bak",
+  ])("is not the gateway's own %s", async (name) => {
+    const configFile = join(dataFolder, "deltawire.toml");
+    await writeFile(configFile, "# a file\n");
+    expect(await resultOf(name, configFile)).toContain(`${name} is kept from this tool group`);
+  });
 });

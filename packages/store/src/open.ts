@@ -62,7 +62,8 @@ async function writing(options: StoreOptions, files: StoreFiles): Promise<Store>
   makeFolder(files.folder);
   refuseFolder(files.database);
   const isOurs = [files.lock, files.database].map(makeOwnFile);
-  const lock = await WriterLock.take(files.lock, timeoutMs);
+  const onRepaired = () => onWarning?.(`${files.lock} was damaged and has been emptied`);
+  const lock = await WriterLock.take(files.lock, timeoutMs, onRepaired);
   if (lock === undefined) throw inUse(files.database);
   try {
     const db = openForWriting(files.database, { timeoutMs, now });

@@ -1,8 +1,8 @@
 import type { BlobFiles } from "./blob-files.ts";
-import { finishRemovals, forgetOldRemoval, cleanIndex } from "./chats/remove-chat.ts";
+import { cleanIndex, deleteUndone, finishRemovals, forgetOldRemoval } from "./chats/remove-chat.ts";
 import { startRemoval, type Write } from "./chats/remove-chat.ts";
 import { blobPlace, bytesAwaited, bytesInFiles, deleteBlobsOf } from "./sql/blobs.ts";
-import { deleteUnusedBlobs, type RemovedBlob } from "./sql/blobs.ts";
+import { deleteUnusedBlobs, endGraceOfUsedBlobs, type RemovedBlob } from "./sql/blobs.ts";
 import type { Connection } from "./sql/connection.ts";
 import { shrink, usedBytes } from "./sql/dialect.ts";
 import { firstDeletedChat, forgetRemovals } from "./sql/removed-chats.ts";
@@ -17,7 +17,7 @@ import {
 export const dayMs = 24 * 60 * 60 * 1000;
 const megabyte = 1024 * 1024;
 /** A blob is put before the event that refers to it is written: for so long nobody has to refer to it. */
-const blobGraceMs = 60 * 60 * 1000;
+export const blobGraceMs = 60 * 60 * 1000;
 /** What one transaction removes: about 5 ms of work, in which nothing else goes on. */
 const slice = { events: 2_000, blobs: 100, pages: 250 };
 
@@ -44,6 +44,7 @@ export async function prune(
 ): Promise<{ tasks: number; blobs: number }> {
   const blobs = new BlobRemoval(store.files, now - blobGraceMs);
   let tasks = 0;
+  await store.write((db) => endGraceOfUsedBlobs(db, now));
   await store.write((db) => deleteKeysBefore(db, now - dayMs));
   await finishRemoval(store); // what an earlier process began
   await removeDeletedChats(store, now - deletedDays * dayMs, now);
@@ -71,6 +72,7 @@ async function removeDeletedChats({ write }: Pruned, before: number, now: number
   };
   while (await write(removeFirst));
   await finishRemovals(write);
+  await deleteUndone(write);
   while (await write((db) => forgetOldRemoval(db, before)));
   await write((db) => forgetRemovals(db, before));
   await cleanIndex(write);

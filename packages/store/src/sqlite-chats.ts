@@ -1,3 +1,4 @@
+import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import type { JsonValue } from "@deltawire/tasks";
 import type {
   Chat,
@@ -16,12 +17,15 @@ import type {
   SaveMore,
 } from "@deltawire/tasks/chats";
 import { findChats } from "./chats/find-chats.ts";
-import { finishRemovals, startRemoval } from "./chats/remove-chat.ts";
+import { rebuildIndex, type IndexUpdate } from "./chats/index-words.ts";
+import { deleteUndone, finishRemovals, startRemoval } from "./chats/remove-chat.ts";
+import { prepareJson } from "./chats/prepared-json.ts";
 import { addVariable, createChats, saveChat } from "./chats/save-chat.ts";
+import { jsonOfChanges, jsonOfNewChats } from "./chats/save-chat.ts";
 import { StoreError } from "./error.ts";
 import { insertPlaceholder, placeholdersOf } from "./sql/chat-belongings.ts";
-import { removalOf, removalsOf, replaysOf, variablesOf } from "./sql/chat-belongings.ts";
-import { chatOf, chatSince, runningAnswers } from "./sql/chat-nodes.ts";
+import { removalIds, removalOf, replaysOf, variablesOf } from "./sql/chat-belongings.ts";
+import { chatBytes, chatOf, chatSince, runningAnswers } from "./sql/chat-nodes.ts";
 import { chatChanges, chatRow, chatStamps, chatTags, listChats } from "./sql/chats.ts";
 import { nextStamp, setDeleted } from "./sql/chats.ts";
 import type { Connection } from "./sql/connection.ts";
@@ -29,6 +33,8 @@ import type { Connection } from "./sql/connection.ts";
 /** The part of a store that keeps chats. */
 export abstract class SqliteChats implements ChatStore {
   readonly #now: () => number;
+  /** Updates of the index of words that go on. */
+  #indexUpdates = 0;
 
   constructor(now: () => number) {
     this.#now = now;
@@ -42,11 +48,17 @@ export abstract class SqliteChats implements ChatStore {
   ): Promise<Result>;
 
   async createChats(chats: readonly ChatToCreate[]): Promise<void> {
-    await this.change((db) => createChats(db, chats), true);
+    const preparing = prepareJson(jsonOfNewChats(chats));
+    const json = preparing instanceof Promise ? await preparing : preparing;
+    await this.#finishIndex(await this.change((db) => createChats(db, chats, json), true));
   }
 
   async chat(chatId: string): Promise<KeptChat | undefined> {
     return this.ask((db) => chatOf(db, chatId));
+  }
+
+  async chatBytes(chatId: string): Promise<number> {
+    return this.ask((db) => chatBytes(db, chatId));
   }
 
   async chatSince(chatId: string, stamp: number): Promise<ChatSince | undefined> {
@@ -58,7 +70,41 @@ export abstract class SqliteChats implements ChatStore {
     after: Chat,
     more: SaveMore = {},
   ): Promise<KeptChat | "conflict"> {
-    return this.change((db) => saveChat(db, before, after, more), true);
+    const preparing = prepareJson(jsonOfChanges(before.chat, after, more));
+    const json = preparing instanceof Promise ? await preparing : preparing;
+    const saved = await this.change((db) => saveChat(db, before, after, more, json), true);
+    if (saved === "conflict") return saved;
+    await this.#finishIndex(saved.index);
+    if (more.restored !== undefined) await this.#deleteUndone();
+    return saved.kept;
+  }
+
+  /** The chat is stored already: after a failure the file still counts the update, and the index is rebuilt later. */
+  async #finishIndex(update: IndexUpdate): Promise<void> {
+    if (update.isDone) return;
+    this.#indexUpdates += 1;
+    try {
+      await update.finish((work) => this.change(work, false));
+    } catch {
+      return;
+    } finally {
+      this.#indexUpdates -= 1;
+    }
+  }
+
+  /** The chat is stored already: after a failure the next pruning deletes the rest. */
+  async #deleteUndone(): Promise<void> {
+    try {
+      await deleteUndone((work) => this.change(work, false));
+    } catch {
+      return;
+    }
+  }
+
+  /** Finishes what an earlier process, or a full disk, left of the index of words. */
+  protected async rebuildIndex(): Promise<void> {
+    if (this.#indexUpdates > 0) return;
+    await rebuildIndex((work) => this.change(work, false));
   }
 
   async listChats(options: ChatListOptions): Promise<ChatSummary[]> {
@@ -101,7 +147,13 @@ export abstract class SqliteChats implements ChatStore {
   }
 
   async removals(chatId: string): Promise<Removal[]> {
-    return this.ask((db) => removalsOf(db, chatId));
+    const removals: Removal[] = [];
+    for (const id of this.ask((db) => removalIds(db, chatId))) {
+      const removal = await this.removal(chatId, id);
+      if (removal !== undefined) removals.push(removal);
+      await yieldToEventLoop();
+    }
+    return removals;
   }
 
   async replays(

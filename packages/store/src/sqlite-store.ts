@@ -6,7 +6,7 @@ import type { BlobFiles } from "./blob-files.ts";
 import { CommitQueue } from "./commit-queue.ts";
 import { StoreError } from "./error.ts";
 import { storeError } from "./fault.ts";
-import { dayMs, prune, type Retention, storedBytes } from "./prune.ts";
+import { blobGraceMs, dayMs, prune, type Retention, storedBytes } from "./prune.ts";
 import { blobOf, touchBlob, upsertBlob } from "./sql/blobs.ts";
 import type { Connection } from "./sql/connection.ts";
 import { checkpoint } from "./sql/dialect.ts";
@@ -125,8 +125,13 @@ export class SqliteStore extends SqliteChats implements Store {
     return this.change((db) => keepKey(db, idempotencyKey, { bodyHash, rootTaskId }, times), true);
   }
 
-  async put(given: Uint8Array, mediaType: string): Promise<string> {
-    const { files, now } = this.#options;
+  async put(
+    given: Uint8Array,
+    mediaType: string,
+    { unusedMs = blobGraceMs }: { unusedMs?: number } = {},
+  ): Promise<string> {
+    const { files } = this.#options;
+    const now = () => this.#options.now() + Math.max(0, unusedMs - blobGraceMs);
     const bytes = new Uint8Array(given); // the caller may go on with its own
     const hash = createHash("sha256").update(bytes).digest("hex");
     const size = bytes.byteLength;
@@ -161,6 +166,7 @@ export class SqliteStore extends SqliteChats implements Store {
   async prune(now: number): Promise<{ tasks: number; blobs: number }> {
     const { db, files, warn } = this.#options;
     const write = <Result>(work: (db: Connection) => Result) => this.change(work, false);
+    await this.#saying(this.rebuildIndex());
     return this.#saying(prune({ db, write, files, warn }, this.#options, now));
   }
 

@@ -1,11 +1,11 @@
-import { readFileSync, truncateSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { openStore } from "@deltawire/store";
 import { describe, expect, test } from "vitest";
 import { migrations } from "../src/sql/migrations.ts";
-import { opened, temporaryFolder } from "./opened.ts";
+import { opened, startChild, temporaryFolder } from "./opened.ts";
 import { created, warnings } from "./sample-events.ts";
 
 const tasks = ["a", "b", "c", "d"];
@@ -30,6 +30,40 @@ describe("a damaged file is said to be one, with what to do:", () => {
       ),
     });
     expect(readFileSync(path).equals(before)).toBe(true);
+  });
+
+  test("but a damaged lock file is emptied, for nothing is ever in it", async () => {
+    const path = await storeWithTasks();
+    writeFileSync(`${path}-lock`, "Dear diary,\n".repeat(100));
+    const told: string[] = [];
+    const store = await opened({ path, onWarning: (message) => told.push(message) });
+    expect(await store.unfinished()).toEqual(tasks);
+    expect(told).toEqual([`${path}-lock was damaged and has been emptied`]);
+    expect(readFileSync(`${path}-lock`)).toHaveLength(0);
+    await expect(openStore({ path, timeoutMs: 0 })).rejects.toMatchObject({ code: "store_locked" });
+  });
+
+  test("nor is one that another process holds: it stays locked", async () => {
+    const path = await storeWithTasks();
+    const holder = startChild([path, "hold"]);
+    await holder.printed(1);
+    writeFileSync(`${path}-lock`, "Dear diary,\n".repeat(100));
+    const second = startChild([path, "open"]);
+    await second.ended;
+    expect(JSON.parse(second.lines[0] ?? "")).toMatchObject({ code: "store_locked" });
+    holder.process.stdin?.end();
+    await holder.ended;
+    await opened({ path });
+  });
+
+  test("nor is a lock that cannot be used: the message names it and not the database", async () => {
+    const path = await storeWithTasks();
+    rmSync(`${path}-lock`);
+    mkdirSync(`${path}-lock`);
+    await expect(openStore({ path })).rejects.toMatchObject({
+      code: "store_unreachable",
+      message: expect.stringMatching(/tasks\.db-lock cannot be used .+ remove this file and start/),
+    });
   });
 
   test("one page: what lies elsewhere can be read, and other tasks go on", async () => {

@@ -33,7 +33,10 @@ export interface Child {
   ended: Promise<unknown>;
 }
 
-/** Another process that has the store open: store-process.ts, with what it is to do. */
+/**
+ * Starts store-process.ts with the given arguments. `uid`: the child becomes this user once its code is loaded, because
+ * another user may not be able to enter the folder of the repository.
+ */
 export function startChild(
   args: readonly string[],
   as: { command?: readonly string[]; uid?: number } = {},
@@ -42,7 +45,7 @@ export function startChild(
   const [command = "", ...rest] = [...(as.command ?? []), ...node];
   const started = spawn(command, rest, {
     stdio: ["pipe", "pipe", "inherit"],
-    ...(as.uid === undefined ? {} : { uid: as.uid, gid: as.uid }),
+    ...(as.uid === undefined ? {} : { env: { ...process.env, STORE_PROCESS_UID: `${as.uid}` } }),
   });
   onTestFinished(() => void started.kill("SIGKILL"));
   const lines: string[] = [];

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Store } from "@deltawire/store";
 import { describe, expect, test } from "vitest";
+import { ChatStage } from "../src/contract/chat-scenario.ts";
 import { openForWriting } from "../src/database.ts";
 import { removeTask } from "../src/sql/retention.ts";
 import { opened, temporaryFolder } from "./opened.ts";
@@ -58,6 +59,32 @@ describe("by age", () => {
     expect(await store.prune(clock.now)).toEqual({ tasks: 0, blobs: 0 });
     expect(await store.get(hash)).toBeDefined();
     expect(await store.prune(clock.now + 2 * day)).toEqual({ tasks: 0, blobs: 1 });
+  });
+
+  test("a blob that may stay unused for longer does, until something refers to it", async () => {
+    const { store, clock } = await storeWithClock({ keepDays: 1 });
+    const unusedMs = 30 * day;
+    const [draft = "", sent = ""] = await Promise.all(
+      [1, 2].map((byte) => store.put(new Uint8Array([byte]), "image/png", { unusedMs })),
+    );
+    await store.put(new Uint8Array([1]), "image/png"); // again, for a moment
+    await addTask(store, "t", 1, `/api/blobs/${sent}`);
+    clock.now += 29 * day;
+    expect(await store.prune(clock.now)).toEqual({ tasks: 1, blobs: 0 });
+    expect(await store.get(draft)).toBeDefined();
+    expect(await store.prune(clock.now + day / 2)).toEqual({ tasks: 0, blobs: 1 });
+    expect(await store.get(sent)).toBeUndefined();
+    expect(await store.prune(clock.now + 2 * day)).toEqual({ tasks: 0, blobs: 1 });
+    expect(await store.get(draft)).toBeUndefined();
+  });
+
+  test("the attachments of a removed chat go with it, also right after they were sent", async () => {
+    const { store, clock } = await storeWithClock({});
+    const unusedMs = 30 * day;
+    const hash = await store.put(new Uint8Array([1]), "image/png", { unusedMs });
+    const { chat } = await new ChatStage(store).create("a chat", `/api/blobs/${hash}`);
+    await store.removeChat(chat.chat_id);
+    expect(await store.prune(clock.now + day)).toEqual({ tasks: 0, blobs: 1 });
   });
 
   test("files that a crash left among the blobs go", async () => {

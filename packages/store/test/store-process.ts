@@ -10,6 +10,8 @@ import { created, warnings } from "./sample-events.ts";
 
 const [path = "", what = ""] = process.argv.slice(2);
 
+becomeUser(process.env["STORE_PROCESS_UID"]);
+
 try {
   await run();
 } catch (error) {
@@ -96,6 +98,13 @@ async function run(): Promise<void> {
       print(`${task} ${next - 1}`);
     }
   }
+}
+
+function becomeUser(uid: string | undefined): void {
+  if (uid === undefined) return;
+  process.setgroups?.([]);
+  process.setgid?.(Number(uid));
+  process.setuid?.(Number(uid));
 }
 
 function print(line: object | string): void {

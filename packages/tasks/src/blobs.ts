@@ -1,7 +1,10 @@
 /** Pictures and files, once each. */
 export interface BlobStore {
-  /** Answers with the SHA-256 of the bytes, in hex. */
-  put(bytes: Uint8Array, mediaType: string): Promise<string>;
+  /**
+   * Returns the SHA-256 of the bytes, in hex. `unusedMs`: how long the blob is stored although no task and no chat refers to it
+   * yet; default and minimum: an hour.
+   */
+  put(bytes: Uint8Array, mediaType: string, options?: { unusedMs?: number }): Promise<string>;
   get(hash: string): Promise<{ bytes: Uint8Array; mediaType: string } | undefined>;
 }
 

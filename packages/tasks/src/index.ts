@@ -24,6 +24,7 @@ export type {
   ContentPart,
   DataBlock,
   Decision,
+  ExpandedArguments,
   FileBlock,
   ImageBlock,
   InputItem,
@@ -94,7 +95,12 @@ export type {
   Schedule,
   StreamHandlers,
 } from "./task-follower.ts";
-export { argumentsHash } from "./arguments-hash.ts";
+export {
+  approvedArguments,
+  argumentsHash,
+  changedArguments,
+  expandedHash,
+} from "./arguments-hash.ts";
 export type { ContentEnd, ItemEnd } from "./item-context.ts";
 export { MessageWriter, ToolResultWriter } from "./item-writers.ts";
 export { ReasoningWriter, ToolCallWriter } from "./model-item-writers.ts";

@@ -157,8 +157,13 @@ export interface Approval {
   approval_id: string;
   kind: ApprovalKind;
   call_id?: string;
-  /** Of the arguments that would be executed. */
+  /** Of the arguments that would be executed: of the expanded ones, if there are any. */
   args_hash?: string;
+  /**
+   * What would be executed, or of a reconciliation what was, where that is not the text of the call: every `{{var:NAME}}`
+   * is replaced by its content.
+   */
+  expanded_arguments?: ExpandedArguments;
   /** What may be decided. */
   choices: Decision[];
   /** The scopes that an approval may have; `once` alone unless it says more. */
@@ -177,6 +182,11 @@ export interface Approval {
   block_list?: Block[];
 }
 
+/** Arguments with their references replaced. `url` is the blob of the complete text, whose hash is `args_hash`. */
+export type ExpandedArguments =
+  | { text: string }
+  | { head: string; tail: string; length: number; url: string };
+
 export interface Resolution {
   decision: Decision;
   by: string;
@@ -184,6 +194,8 @@ export interface Resolution {
   any_arguments?: boolean;
   /** Those to be executed instead of the model's. */
   arguments?: string;
+  /** What is executed where that is not the text of `arguments`. */
+  expanded_arguments?: ExpandedArguments;
   reason?: string;
   /** What the model is told instead of a redacted result. */
   replacement?: string;

@@ -1,4 +1,12 @@
-import type { Annotation, Block, Approval, SummaryText, TaskStatus, Usage } from "./items.ts";
+import type {
+  Annotation,
+  Approval,
+  Block,
+  ExpandedArguments,
+  SummaryText,
+  TaskStatus,
+  Usage,
+} from "./items.ts";
 import { noUsage } from "./usage.ts";
 
 /*
@@ -66,8 +74,8 @@ export interface CallNotes extends AnyItem {
   /** Its outcome has been told. */
   settled: boolean;
   approval: "none" | "pending" | "approved" | "refused";
-  /** What a person has put in the place of its arguments. */
-  edited: string | undefined;
+  /** What a person has approved, where that is not `arguments`. */
+  approved: ExpandedArguments | undefined;
   /** Approvals of any kind. */
   pending: number;
   result: ResultNotes | undefined;
@@ -155,7 +163,7 @@ export function newCallNotes(
     whole: false,
     settled: false,
     approval: "none",
-    edited: undefined,
+    approved: undefined,
     pending: 0,
     result: undefined,
     child: undefined,

@@ -1,3 +1,4 @@
+import { approvedArguments } from "./arguments-hash.ts";
 import type { Block } from "./items.ts";
 import {
   LogNotes,
@@ -36,9 +37,9 @@ export function notesOf(tree: TaskTree): LogNotes {
     if (call === undefined) continue;
     if (pending) call.pending += 1;
     if (approval.kind !== "call") continue;
-    const approved = resolution?.decision === "approve";
-    call.approval = pending ? "pending" : approved ? "approved" : "refused";
-    if (approved) call.edited = resolution.arguments;
+    const isApproved = resolution?.decision === "approve";
+    call.approval = pending ? "pending" : isApproved ? "approved" : "refused";
+    if (isApproved) call.approved = approvedArguments(approval, resolution);
   }
   return notes;
 }

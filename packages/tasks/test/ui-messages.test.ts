@@ -18,6 +18,7 @@ import {
   taskView,
   uiInput,
   UiMessageStream,
+  type ExpandedArguments,
   type OutputItem,
   type TaskEvent,
   type UiChunk,
@@ -25,6 +26,30 @@ import {
 import { runs } from "../../../test/runs.ts";
 import { randomRun } from "./random-run.ts";
 import { recorder, scriptedTask, usage } from "./scripted-task.ts";
+
+describe("a call that names variables", () => {
+  const shownWith = async (expanded_arguments: ExpandedArguments) => {
+    const events = structuredClone(scriptedTask().events).map((event): TaskEvent => {
+      if (event.type !== "task.approval.requested" || event.approval.approval_id !== "ap_w")
+        return event;
+      const { question: _question, ...approval } = event.approval;
+      return { ...event, approval: { ...approval, expanded_arguments } };
+    });
+    const { message } = await read(chunksOf(events));
+    return message?.parts.find((part) => part.type === "dynamic-tool");
+  };
+
+  test("is shown as it would run", async () => {
+    const part = await shownWith({ text: '{"location":"the content"}' });
+    expect(part).toMatchObject({ toolCallId: "call_w", input: { location: "the content" } });
+  });
+
+  test("is asked about with the address of its content where that is long", async () => {
+    const part = await shownWith({ head: "{", tail: "}", length: 30_000, url: "/api/blobs/1" });
+    const requestReason = expect.stringContaining("30000 characters. Read it at /api/blobs/1");
+    expect(part).toMatchObject({ toolCallId: "call_w", approval: { requestReason } });
+  });
+});
 
 describe("a task as a UI message", () => {
   test("a whole task becomes one message with the right parts", async () => {

@@ -2,6 +2,7 @@ import {
   ChatBody,
   ChatOverChat,
   Repairs,
+  ReplyBudget,
   ResponsesOverChat,
   SseDecoder,
   connect,
@@ -228,7 +229,13 @@ export function toResponses(): StreamMachine<string | Uint8Array, ResponseEvent>
   const repairs = new Repairs();
   return connect(
     new ChatBody({ repairs, utf8: new TextDecoder() }),
-    new ResponsesOverChat({ responseId: "resp_1", newId: counter(), createdAt: 1, repairs }),
+    new ResponsesOverChat({
+      responseId: "resp_1",
+      newId: counter(),
+      createdAt: 1,
+      repairs,
+      budget: longReply(),
+    }),
   );
 }
 
@@ -236,8 +243,13 @@ export function toChat(): StreamMachine<string | Uint8Array, ChatOutput> {
   const repairs = new Repairs();
   return connect(
     new ChatBody({ repairs, utf8: new TextDecoder() }),
-    new ChatOverChat({ newId: counter(), createdAt: 1, repairs }),
+    new ChatOverChat({ newId: counter(), createdAt: 1, repairs, budget: longReply() }),
   );
+}
+
+/** The longest call of the measurement is longer than any reply may be. */
+function longReply(): ReplyBudget {
+  return new ReplyBudget({ text: 64 * 1024 * 1024 });
 }
 
 /** As the relay does it: one joined write for each read. */

@@ -3,6 +3,7 @@ export type WireErrorCode =
   | "unsupported" // it can be read, but this wire has no way to say it
   | "invalid_config" // a configuration that Codex itself refuses, in its words
   | "event_too_large" // an SSE event grew past the decoder's limit
+  | "reply_too_large" // an upstream's reply exceeds one of the limits in reply-budget.ts
   | "no_text_decoder" // bytes were pushed into a decoder that was given no TextDecoder
   | "reply_failed" // the upstream's reply ended in an error, or broke off
   | "call_not_whole"; // a reply has a tool call that cannot be run, and nobody asked to be told

@@ -25,6 +25,12 @@ export class GrowingText {
     if (this.#pieces === piecesKept) this.#settle();
   }
 
+  /** Takes time in proportion to the beginning, not to the text. */
+  startsWith(beginning: string): boolean {
+    if (beginning.length <= this.#settled.length) return this.#settled.startsWith(beginning);
+    return this.toString().startsWith(beginning);
+  }
+
   toString(): string {
     return this.#settled + this.#recent;
   }

@@ -1,10 +1,19 @@
 export { connect, type ClientTranslator, type StreamEnd, type StreamMachine } from "./machine.ts";
 export { WireError, type WireErrorCode } from "./error.ts";
 export type { JsonObject, JsonValue } from "./json.ts";
+export {
+  defaultJsonLimits,
+  describeJsonLimit,
+  findExceededJsonLimit,
+  JsonLimitScanner,
+  type JsonLimit,
+  type JsonLimits,
+} from "./json-limits.ts";
 export { Repairs, type Repair, type RepairCode } from "./repairs.ts";
 export {
   chatError,
   errorObject,
+  reportsError,
   upstreamFailure,
   type UpstreamFailure,
 } from "./mapping/upstream-error.ts";
@@ -18,6 +27,8 @@ export {
 export { encodeSse, sseDone, sseKeepAlive } from "./sse/encoder.ts";
 export { encodeChatOutput, encodeResponseEvent } from "./sse/wire-events.ts";
 export { ChatBody } from "./chat-upstream/body.ts";
+export { errorIn } from "./chat-upstream/choices.ts";
+export { errorOfEvent } from "./responses-upstream/terminal.ts";
 export type { ReplyBodyOptions } from "./reply-body.ts";
 export { ChunkReader, type ChatInput } from "./chat-upstream/chunk-reader.ts";
 export { ResponsesOverChat, type ResponsesOverChatOptions } from "./responses-over-chat/stream.ts";
@@ -49,7 +60,14 @@ export {
 } from "./responses-over-responses/request.ts";
 export type { ResponsesFlags } from "./responses-upstream/request-flags.ts";
 export { mendHistory, refusesHistory, type MendHistoryOptions } from "./history.ts";
-export { collectChat, collectResponse, type CollectedChat } from "./collect.ts";
+export {
+  ChatCollector,
+  collectChat,
+  collectResponse,
+  ResponseCollector,
+  type CollectedChat,
+} from "./collect.ts";
+export { ReplyBudget, replyLimits, type ReplyLimits } from "./reply-budget.ts";
 export {
   ToolCallAssembler,
   type AssembledCall,
@@ -111,6 +129,7 @@ export { effortLadder } from "./responses-over-chat/effort.ts";
 export type { Recall, RecalledReasoning } from "./responses-over-chat/reasoning-replay.ts";
 export {
   genericProfile,
+  isAsSent,
   withFlags,
   type LeakDialect,
   type Profile,

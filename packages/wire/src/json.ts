@@ -1,3 +1,5 @@
+import { findExceededJsonLimit } from "./json-limits.ts";
+
 /** JSON as it came from outside: everything has to be looked at before it is used. */
 export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
 export type JsonObject = { [key: string]: JsonValue | undefined };
@@ -18,4 +20,29 @@ export function parseJson(text: string): JsonValue | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Text of up to this many characters has no more levels than JSON.stringify takes (it overflows the stack at 4,400). */
+const longestUnchecked = 4096;
+
+/** The same, and undefined for JSON that could not be written again: JSON.stringify takes fewer levels than JSON.parse. */
+export function parseLimitedJson(text: string): JsonValue | undefined {
+  if (text.length > longestUnchecked && findExceededJsonLimit(text) !== undefined) return undefined;
+  return parseJson(text);
+}
+
+/** Deeper values count as different: nobody writes them, and each level takes stack. */
+const deepestCompared = 300;
+
+/** True if two JSON values are equal, whatever the order of their properties. Stops at the first difference. */
+export function isDeepEqual(a: unknown, b: unknown, depth = 0): boolean {
+  if (a === b) return true;
+  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
+  if (depth > deepestCompared) return false;
+  const [one, other] = [a as JsonObject, b as JsonObject];
+  const keys = Object.keys(one);
+  return (
+    keys.length === Object.keys(other).length &&
+    keys.every((key) => Object.hasOwn(other, key) && isDeepEqual(one[key], other[key], depth + 1))
+  );
 }

@@ -25,6 +25,8 @@ export interface ClientTranslator<In, Out> extends StreamMachine<In, Out> {
   readonly usage: ResponseUsage | null;
   /** True when only usage and the sentinel can still come: after this, wait a second at the most. */
   readonly awaitsEnd?: boolean;
+  /** Grows whenever the upstream says something. Unchanged after a push that held only keep-alives or empty deltas. */
+  readonly progress: number;
   /** Tells that the reply has begun, unless it has; what the upstream says of its beginning is then not repeated. */
   begin?(out: Out[]): void;
   /** A sign of life that changes nothing; begins the reply if need be. Codex counts events, not comments. */

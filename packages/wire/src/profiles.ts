@@ -8,6 +8,16 @@ export interface Profile {
   /** For logs and for the user. */
   readonly name: string;
 
+  // Chat clients
+
+  /**
+   * What a Chat client's request looks like on this upstream. `as-sent`: the client chose its fields for this upstream, so
+   * flags in `chatClientFlags` change its request only if they are in `stated`. `adapted`: every flag applies.
+   */
+  readonly chatRequests: "as-sent" | "adapted";
+  /** Flags of `chatClientFlags` that were set by `withFlags`: by the configuration or by a lesson. */
+  readonly stated: readonly ChatClientFlag[];
+
   // Roles and order
 
   /** What a `developer` message becomes. DeepSeek, Z.ai, DashScope and DeepInfra refuse the role. */
@@ -105,6 +115,24 @@ export interface Profile {
   readonly leakedCalls: readonly LeakDialect[];
 }
 
+/**
+ * Flags whose generic value would change a well-formed Chat request. The generic values of all others change nothing, except
+ * that `developer` is renamed `system` and usage is asked of streams.
+ */
+const chatClientFlags = [
+  "emptyContent",
+  "toolResultMedia",
+  "reasoningField",
+  "customTools",
+  "maxTokensParameter",
+] as const satisfies readonly (keyof Profile)[];
+export type ChatClientFlag = (typeof chatClientFlags)[number];
+
+/** True if a Chat client's request goes out as sent in what this flag is about. */
+export function isAsSent(profile: Profile, flag: ChatClientFlag): boolean {
+  return profile.chatRequests === "as-sent" && !profile.stated.includes(flag);
+}
+
 /** `hermes`: JSON in `<tool_call>`; `qwen-xml`: `<function=…><parameter=…>`; `kimi`: `<|tool_call_begin|>` tokens. */
 export type LeakDialect = "hermes" | "qwen-xml" | "kimi";
 
@@ -137,6 +165,8 @@ export const commonParameters = [
 /** For a server of which nothing is known. */
 export const genericProfile: Profile = {
   name: "generic",
+  chatRequests: "as-sent",
+  stated: [],
   developerRole: "system",
   laterSystem: "keep",
   userAfterTool: true,
@@ -170,6 +200,9 @@ export function withFlags(profile: Profile, flags: Partial<Profile>): Profile {
   return {
     ...profile,
     ...flags,
+    stated: chatClientFlags.filter(
+      (flag) => profile.stated.includes(flag) || flags[flag] !== undefined,
+    ),
     droppedParameters: [
       ...new Set([...profile.droppedParameters, ...(flags.droppedParameters ?? [])]),
     ],

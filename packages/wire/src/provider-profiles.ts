@@ -251,7 +251,7 @@ export function profileNamed(name: string): Profile | undefined {
   const known = Object.hasOwn(aliases, written) ? aliases[written] : written;
   if (known === genericProfile.name) return genericProfile;
   return isProvider(known)
-    ? withFlags(genericProfile, { name: known, ...profiles[known] })
+    ? withFlags(genericProfile, { name: known, chatRequests: "adapted", ...profiles[known] })
     : undefined;
 }
 

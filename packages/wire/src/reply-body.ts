@@ -1,5 +1,11 @@
 import { WireError } from "./error.ts";
 import { isObject, parseJson, type JsonObject } from "./json.ts";
+import {
+  defaultJsonLimits,
+  describeJsonLimit,
+  findExceededJsonLimit,
+  type JsonLimits,
+} from "./json-limits.ts";
 import { empty, type StreamEnd, type StreamMachine } from "./machine.ts";
 import { RelayedBytes } from "./relayed-bytes.ts";
 import type { Repairs } from "./repairs.ts";
@@ -13,6 +19,8 @@ export interface ReplyBodyOptions {
   expect?: "stream" | "whole";
   /** How many characters one event, or a whole reply, may have; past it `push` throws, and nothing more is read. */
   maxLength?: number;
+  /** What the JSON of one event, or of a whole reply, may hold; past it `push` or `end` throws. */
+  jsonLimits?: JsonLimits;
   /** Whether bytes that need no mending are to be had as they came: see `relayed`. */
   relay?: boolean;
 }
@@ -29,10 +37,15 @@ export interface ReplyReader<Input> {
 }
 
 const lastAscii = 0x7f;
-const defaultMaxLength = 32 * 1024 * 1024;
+const defaultMaxLength = 16 * 1024 * 1024;
+/**
+ * Events of up to this many characters are parsed without a count: they have at most half as many levels, which
+ * JSON.stringify takes (it overflows the stack at about 4,400), and parsing them takes no time.
+ */
+const longestUncounted = 4096;
 
-/** How much of a body that cannot be read is quoted. */
-const quotedLength = 300;
+/** How much of a body that cannot be read is quoted. Callers that hold secrets redact it and cut it further. */
+const quotedLength = 16_384;
 
 type State =
   | { reading: "blanks" }
@@ -130,6 +143,8 @@ export class ReplyBody<Input> implements StreamMachine<string | Uint8Array, Inpu
     if (this.#state.reading === "events") this.#state.opening = undefined;
     let same = true;
     for (const event of this.#events) {
+      if (event.data.length > longestUncounted)
+        this.#checkJson(event.data, "an event of the upstream");
       if (!event.terminated) this.#options.repairs.add("last_event_unterminated", event.data);
       if (!this.#reader.event(event, out)) same = false;
     }
@@ -149,7 +164,20 @@ export class ReplyBody<Input> implements StreamMachine<string | Uint8Array, Inpu
     this.#state = { reading: "json", text };
   }
 
+  #checkJson(text: string, what: string): void {
+    const limits = this.#options.jsonLimits ?? defaultJsonLimits;
+    const exceeded = findExceededJsonLimit(text, limits);
+    if (exceeded === undefined) return;
+    this.#state = { reading: "nothing" };
+    empty(this.#events);
+    throw new WireError(
+      "reply_too_large",
+      `${what} ${describeJsonLimit(exceeded, limits)}, which is the limit`,
+    );
+  }
+
   #readJson(text: string, out: Input[]): void {
+    if (text.length > longestUncounted) this.#checkJson(text, "the upstream's reply");
     const parsed = parseJson(text);
     // Google's compatible endpoint wraps its errors in an array.
     const reply = Array.isArray(parsed) ? parsed[0] : parsed;
@@ -161,8 +189,8 @@ export class ReplyBody<Input> implements StreamMachine<string | Uint8Array, Inpu
   /** The words of a proxy or a broken server are all that its user has to go by. */
   #unreadable(text: string, out: Input[]): void {
     this.#options.repairs.add("event_not_json", text);
-    const quoted = text.length > quotedLength ? `${text.slice(0, quotedLength)}…` : text;
-    const message = `the upstream answered with neither events nor whole JSON: ${quoted.trim()}`;
+    const quoted = text.slice(0, quotedLength).trim();
+    const message = `the upstream answered with neither events nor whole JSON: ${quoted}`;
     this.#reader.error({ message }, out);
   }
 }

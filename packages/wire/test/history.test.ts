@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { mendHistory, refusesHistory, Repairs, type InputItem } from "@deltawire/wire";
 import { expect, test } from "vitest";
+import { slowdown } from "../../../test/work-time.ts";
 
 function mend(input: object[], stored = false, withIds = true): object[] {
   let count = 0;
@@ -205,4 +206,20 @@ test("both inputs printed in document 004 are refused as they are, and accepted 
     [true, undefined],
     [true, undefined],
   ]);
+});
+
+test("much reasoning in a row takes time that grows with its length only", () => {
+  const history = (count: number) => [
+    user("Think."),
+    ...Array.from({ length: count }, (_, nth) => thought(`rs_${nth}`, { encrypted_content: "x" })),
+    answer("msg_1"),
+  ];
+  const [eighth, whole] = [history(5_000), history(40_000)];
+  expect(mend(whole)).toHaveLength(whole.length);
+  expect(
+    slowdown(
+      () => mend(eighth),
+      () => mend(whole),
+    ),
+  ).toBeLessThan(4);
 });

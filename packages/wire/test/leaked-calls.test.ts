@@ -368,7 +368,7 @@ test("without the flag, and without tools, it is text", () => {
 });
 
 test.each([
-  ["at stop", "stop", "completed"],
+  ["at stop", "stop", "incomplete"],
   ["at length", "length", "incomplete"],
 ])("a leaked call that is cut off is not whole: %s", (_title, word, status) => {
   const said = play([chunk({ content: hermes.slice(0, hermes.indexOf("ris")) }), chunk({}, word)]);

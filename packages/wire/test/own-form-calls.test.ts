@@ -83,7 +83,7 @@ test("the bare input of a custom tool is whole only if the upstream said that it
   expect(detailsOf(finished.repairs, "custom_input_unwrapped")).toEqual([patch]);
   const stopped = called("write_patch", patch, null);
   expect(stopped.output).toMatchObject([{ type: "custom_tool_call", status: "incomplete" }]);
-  expect(stopped.response?.status).toBe("completed");
+  expect(stopped.response?.status).toBe("incomplete");
 });
 
 test("wrapped, it shows by itself that it is whole", () => {

@@ -280,7 +280,9 @@ describe("docs/profiles.md", () => {
   );
 
   test("explains every flag and every value", () => {
-    const flags = Object.keys(genericProfile).filter((flag) => flag !== "name");
+    const flags = Object.keys(genericProfile).filter(
+      (flag) => flag !== "name" && flag !== "stated",
+    );
     for (const flag of flags) expect(page).toMatch(new RegExp(`^\\| \`${flag}\` `, "m"));
     for (const [flag, values] of Object.entries(flagValues)) {
       const row = rows.find((line) => line.startsWith(`| \`${flag}\` `)) ?? "";
@@ -301,6 +303,7 @@ type ChoiceFlag = {
 
 /** The compiler asks for each flag and each value of it. */
 const flagValues: { [F in ChoiceFlag]: Record<`${Profile[F]}`, true> } = {
+  chatRequests: { "as-sent": true, adapted: true },
   developerRole: { developer: true, system: true },
   laterSystem: { keep: true, hoist: true, user: true },
   userAfterTool: { true: true, false: true },

@@ -27,13 +27,14 @@ const delta = (kind: string, text: string) => ({
 });
 const completed = { type: "response.completed", response: { id: "resp_9" } };
 
-test("half a call is never completed, though the response is", () => {
+test("half a call is never completed, and neither is its response, whatever the upstream says", () => {
   const half = { type: "function_call", id: "f", call_id: "call_a", name: "f" };
   const out = pass([created, added(half), delta("function_call_arguments", '{"a'), completed]);
   expect(out.at(-1)).toMatchObject({
-    type: "response.completed",
+    type: "response.incomplete",
     response: {
-      status: "completed",
+      status: "incomplete",
+      incomplete_details: { reason: "max_output_tokens" },
       output: [{ ...half, arguments: '{"a', status: "incomplete" }],
     },
   });

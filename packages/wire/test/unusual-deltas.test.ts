@@ -232,3 +232,19 @@ test("what a second field says while the first is silent is not read, and is on 
   ]);
   expect(detailsOf(repairs, "reasoning_ignored")).toEqual(["Aside."]);
 });
+
+test.each([[{ toString: 1, valueOf: 2 }], [[[]]], [7], [null]])(
+  "an id of the upstream that is no text, %j, is replaced",
+  (id) => {
+    const inputs = [
+      { ...chunk({ content: "Hi" }), id },
+      { ...chunk({}, "stop"), id },
+      "[DONE]",
+    ] as unknown as ChatInput[];
+    const { out } = toChat(inputs);
+    expect(choicesIn(out).map(({ delta }) => delta?.content ?? "")).toContain("Hi");
+    const ids = out.map((one) => (one === "[DONE]" ? "" : one.id)).filter((one) => one !== "");
+    expect(new Set(ids).size).toBe(1);
+    expect(ids[0]).toMatch(/^chatcmpl/);
+  },
+);

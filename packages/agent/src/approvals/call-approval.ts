@@ -1,27 +1,46 @@
-import { argumentsHash, type TaskApproval, type ToolCallItem } from "@deltawire/tasks";
+import {
+  approvedArguments,
+  argumentsHash,
+  expandedHash,
+  type ExpandedArguments,
+  type TaskApproval,
+  type ToolCallItem,
+} from "@deltawire/tasks";
 import type { TaskRun } from "../run/task-run.ts";
 import type { Tool } from "../tool.ts";
+import { storeExpansion } from "../variables/expanded-arguments.ts";
+
+/** What a call would run with: its input, and the expanded text of it where it has references. */
+interface CallInput {
+  value: unknown;
+  expanded?: string;
+}
 
 /** A person's word on a call, or undefined where none is needed. */
 export async function approvalOf(
   run: TaskRun,
   call: ToolCallItem,
   tool: Tool,
-  input: unknown,
+  { value: input, expanded }: CallInput,
 ): Promise<TaskApproval | undefined> {
-  const hash = argumentsHash(call.arguments);
+  const hash = argumentsHash(expanded ?? call.arguments);
   const once = tool.approval.call === "ask once";
   if (askedBefore(run, call) === undefined) {
-    if (tool.approval.call === "auto" || isAllowed(tool, input)) return undefined;
+    if (tool.approval.call === "auto" || (await isAllowed(tool, input))) return undefined;
     // It began when nobody had to be asked: whether it may is no question any more.
     if (hasBegun(run, call)) return undefined;
     if (once && (await run.tree.decisions.isGranted(tool.name, hash))) return undefined;
   }
+  const shown =
+    expanded === undefined
+      ? {}
+      : { expanded_arguments: await storeExpansion(expanded, run.tree.options.blobs) };
   const approval = await run.ask(call.call_id, {
     kind: "call",
     call_id: call.call_id,
     tool: tool.name,
     args_hash: hash,
+    ...shown,
     choices: ["approve", "deny", "abort"],
     scopes: once ? ["once", "session"] : ["once"],
     any_arguments: once && tool.anyArguments,
@@ -29,18 +48,17 @@ export async function approvalOf(
   const { resolution } = approval;
   if (resolution?.decision === "approve" && resolution.scope === "session") {
     const any = resolution.any_arguments === true && once && tool.anyArguments;
-    const approved = argumentsHash(resolution.arguments ?? call.arguments);
     await run.tree.decisions.grant(
-      any ? { tool: tool.name } : { tool: tool.name, args_hash: approved },
+      any ? { tool: tool.name } : { tool: tool.name, args_hash: executedHash(run, call) },
     );
   }
   return approval;
 }
 
 /** An allow-list that fails allows nothing. */
-function isAllowed(tool: Tool, input: unknown): boolean {
+async function isAllowed(tool: Tool, input: unknown): Promise<boolean> {
   try {
-    return tool.allows?.(input) === true;
+    return (await tool.allows?.(input)) === true;
   } catch {
     return false;
   }
@@ -61,10 +79,22 @@ export function editedArguments(run: TaskRun, call: ToolCallItem): string | unde
   return edited === call.arguments ? undefined : edited;
 }
 
+/** What a person has approved, where that is not the text of the call; undefined also where nobody was asked. */
+export function approvedFor(run: TaskRun, call: ToolCallItem): ExpandedArguments | undefined {
+  const asked = askedBefore(run, call);
+  return asked?.resolution && approvedArguments(asked, asked.resolution);
+}
+
+/** Of what is run: of what was approved, else of the call as the model wrote it. */
+export function executedHash(run: TaskRun, call: ToolCallItem): string {
+  const approved = approvedFor(run, call);
+  return (approved && expandedHash(approved)) ?? argumentsHash(call.arguments);
+}
+
 function hasBegun({ task }: TaskRun, call: ToolCallItem): boolean {
   return task.state.executions.some(({ call_id }) => call_id === call.call_id);
 }
 
-function askedBefore(run: TaskRun, call: ToolCallItem): TaskApproval | undefined {
+export function askedBefore(run: TaskRun, call: ToolCallItem): TaskApproval | undefined {
   return run.approvals().find((one) => one.call_id === call.call_id && one.kind === "call");
 }

@@ -1,19 +1,50 @@
-import type { Resolution, TaskApproval } from "@deltawire/tasks";
+import type { BlobStore, ExpandedArguments, Resolution, TaskApproval } from "@deltawire/tasks";
 import type { Agent } from "../agent.ts";
 import { checkArguments } from "../schemas/check-arguments.ts";
 import { toolsetOf } from "../run/toolset.ts";
+import { storeExpansion } from "../variables/expanded-arguments.ts";
 import type { Variables } from "../variables/variables.ts";
 
 /** What a person decides; the scope may be left out. */
-export type PersonsDecision = Omit<Resolution, "scope"> & Partial<Pick<Resolution, "scope">>;
+export type PersonsDecision = Omit<Resolution, "scope" | "expanded_arguments"> &
+  Partial<Pick<Resolution, "scope">>;
 
-/** Why a decision cannot be taken; undefined: it can. `agent` is the one that asks. */
-export async function problemWith(
+export type CheckedDecision =
+  | { ok: true; expanded?: ExpandedArguments }
+  | { ok: false; message: string };
+
+export interface DecisionContext {
+  /** The one that asks. */
+  agent: Agent | undefined;
+  variables: Variables | undefined;
+  blobs: BlobStore;
+}
+
+/** Whether a decision can be taken, and what its own arguments are once they are expanded. */
+export async function checkDecision(
+  decision: PersonsDecision,
+  approval: TaskApproval,
+  { agent, variables, blobs }: DecisionContext,
+): Promise<CheckedDecision> {
+  const problem = problemWith(decision, approval);
+  if (problem !== undefined) return { ok: false, message: problem };
+  const { arguments: edited } = decision;
+  if (edited === undefined) return { ok: true };
+  const { tool = "" } = approval;
+  const checker = agent && toolsetOf(agent).tools.get(tool);
+  if (checker === undefined)
+    return { ok: false, message: `arguments: there is no tool "${tool}" any more` };
+  const checked = await checkArguments(checker, edited, variables);
+  if (!checked.ok) return { ok: false, message: `arguments: ${checked.problems.join("; ")}` };
+  const { expanded } = checked;
+  if (expanded === undefined) return { ok: true };
+  return { ok: true, expanded: await storeExpansion(expanded, blobs) };
+}
+
+function problemWith(
   { decision, scope, arguments: edited, any_arguments: any, replacement }: PersonsDecision,
-  { choices, tool = "", kind, scopes = ["once"], any_arguments }: TaskApproval,
-  agent: Agent | undefined,
-  variables: Variables | undefined,
-): Promise<string | undefined> {
+  { choices, kind, scopes = ["once"], any_arguments }: TaskApproval,
+): string | undefined {
   if (!choices.includes(decision))
     return `decision: expected one of ${choices.join(", ")}, got "${decision}"`;
   if (scope !== undefined && !scopes.includes(scope))
@@ -22,11 +53,7 @@ export async function problemWith(
     return "any_arguments: this tool is asked about each time";
   if (replacement !== undefined && decision !== "redact" && kind !== "reconcile")
     return "replacement: only with the decision redact";
-  if (edited === undefined) return undefined;
-  if (kind !== "call" || decision !== "approve")
+  if (edited !== undefined && (kind !== "call" || decision !== "approve"))
     return "arguments: only with the approval of a call";
-  const checker = agent && toolsetOf(agent).tools.get(tool);
-  if (checker === undefined) return `arguments: there is no tool "${tool}" any more`;
-  const checked = await checkArguments(checker, edited, variables);
-  return checked.ok ? undefined : `arguments: ${checked.problems.join("; ")}`;
+  return undefined;
 }

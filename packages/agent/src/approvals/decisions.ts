@@ -3,7 +3,7 @@ import type { Activity } from "../run/activity.ts";
 import type { Agent } from "../agent.ts";
 import { callAfter } from "../run/call-after.ts";
 import { messageOf } from "../event-text.ts";
-import { problemWith, type PersonsDecision } from "./check-decision.ts";
+import { checkDecision, type PersonsDecision } from "./check-decision.ts";
 import { unlessStopped, type Stop } from "../run/stop.ts";
 import type { TreeRun } from "../run/tree-run.ts";
 
@@ -42,13 +42,12 @@ export class Decisions {
     const approval = this.approval(approvalId);
     if (approval === undefined) return { is: "unknown" };
     if (approval.status !== "pending") return { is: "late", approval };
-    const problem = await problemWith(
-      resolution,
-      approval,
-      this.agentOf(approval.task_id),
-      this.#tree.variables,
-    );
-    if (problem !== undefined) return { is: "invalid", message: problem };
+    const checked = await checkDecision(resolution, approval, {
+      agent: this.agentOf(approval.task_id),
+      variables: this.#tree.variables,
+      blobs: this.#tree.options.blobs,
+    });
+    if (!checked.ok) return { is: "invalid", message: checked.message };
     const task = this.#tree.writer.task(approval.task_id);
     if (this.#isPast(approval)) this.#expire(approvalId, task);
     const now = this.approval(approvalId);
@@ -56,7 +55,11 @@ export class Decisions {
     const approves = resolution.decision === "approve";
     const usual = approval.scopes?.includes("session") === true ? "session" : "once";
     const scope = approves ? (resolution.scope ?? usual) : "once";
-    task.approvalResolved(approvalId, { ...resolution, scope });
+    task.approvalResolved(approvalId, {
+      ...resolution,
+      scope,
+      ...(checked.expanded === undefined ? {} : { expanded_arguments: checked.expanded }),
+    });
     this.#told(approvalId);
     if (resolution.decision === "abort") this.#tree.stop(stopBy(resolution));
     await this.#tree.journal.settled();

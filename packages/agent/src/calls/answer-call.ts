@@ -3,11 +3,18 @@ import {
   type ContentPart,
   type Execution,
   type ToolCallItem,
+  type ExpandedArguments,
   type ToolOutput,
   type ToolResultWriter,
 } from "@deltawire/tasks";
-import { approvalOf, editedArguments, refusal } from "../approvals/call-approval.ts";
-import { checkArguments } from "../schemas/check-arguments.ts";
+import {
+  approvalOf,
+  approvedFor,
+  askedBefore,
+  editedArguments,
+  refusal,
+} from "../approvals/call-approval.ts";
+import { checkArguments, type CheckedArguments } from "../schemas/check-arguments.ts";
 import { messageOf } from "../event-text.ts";
 import { executeCall, readable } from "./execute-call.ts";
 import { isHeld, type Executed } from "./executed.ts";
@@ -20,6 +27,13 @@ import { unlessStopped } from "../run/stop.ts";
 import { helpOfOneGone } from "../run/sub-agent.ts";
 import type { TaskRun } from "../run/task-run.ts";
 import type { Tool } from "../tool.ts";
+import {
+  expandArguments,
+  hasReferences,
+  readExpansion,
+  storeExpansion,
+} from "../variables/expanded-arguments.ts";
+import type { Variables } from "../variables/variables.ts";
 
 /**
  * One result for one call, in every case. What has already happened to the call, in this process or in one that is gone,
@@ -53,21 +67,50 @@ async function answer(run: TaskRun, call: ToolCallItem, lanes: Lanes): Promise<E
       output: "The call was cut off before it was whole, and was not run.",
     };
   if (tool === undefined) return { outcome: "failed", output: unknownTool(run, call.name) };
-  const { variables } = run.tree;
-  let checked = await unlessStopped(checkArguments(tool, call.arguments, variables), run.signal);
-  if (!checked.ok) return { outcome: "failed", output: badArguments(tool, checked.problems) };
-  const approval = await approvalOf(run, call, tool, checked.value);
-  const refused = approval && refusal(approval);
-  if (refused !== undefined) return { outcome: "denied", output: refused };
-  const edited = editedArguments(run, call);
-  if (edited !== undefined) {
-    checked = await unlessStopped(checkArguments(tool, edited, variables), run.signal);
-    if (!checked.ok) return { outcome: "failed", output: badArguments(tool, checked.problems) };
-  }
-  const checkedCall = { call, tool, input: checked.value, args: edited ?? call.arguments };
+  const input = await callInput(run, call, tool);
+  if ("outcome" in input) return input;
+  const checkedCall = { call, tool, input: input.value };
   const executed = await lanes.run(tool.parallel, () => executeCall(run, checkedCall, ran));
   return isHeld(run.agent, tool, executed.outcome) ? released(run, call, executed) : executed;
 }
+
+/** What the tool runs with, once a person has approved it where one has to; or why it does not run. */
+async function callInput(
+  run: TaskRun,
+  call: ToolCallItem,
+  tool: Tool,
+): Promise<{ value: unknown } | Executed> {
+  const { variables, options } = run.tree;
+  const check = (text: string, from: Variables | undefined): Promise<CheckedArguments> =>
+    unlessStopped(checkArguments(tool, text, from), run.signal);
+  const asked = askedBefore(run, call);
+  // What was shown once is not expanded anew.
+  const shown =
+    asked?.expanded_arguments && (await readExpansion(asked.expanded_arguments, options.blobs));
+  const checked =
+    shown === undefined ? await check(call.arguments, variables) : await check(shown, undefined);
+  if (!checked.ok) return { outcome: "failed", output: badArguments(tool, checked.problems) };
+  const approval = await approvalOf(run, call, tool, checked);
+  if (approval === undefined) return checked;
+  const refused = refusal(approval);
+  if (refused !== undefined) return { outcome: "denied", output: refused };
+  const approved = approvedFor(run, call);
+  const text =
+    approved === undefined ? call.arguments : await readExpansion(approved, options.blobs);
+  if (text === undefined) return { outcome: "failed", output: approvedIsGone };
+  // Approved by an earlier version, which did not show what the references stand for.
+  if (hasReferences(tool, text, variables))
+    return { outcome: "failed", output: approvedUnexpanded };
+  const approvedInput = await check(text, undefined);
+  return approvedInput.ok
+    ? approvedInput
+    : { outcome: "failed", output: badArguments(tool, approvedInput.problems) };
+}
+
+const approvedIsGone =
+  "The call was not run: the text that was approved is no longer stored. Make the call again.";
+const approvedUnexpanded =
+  "The call was not run: it was approved before the user was shown what its variables contain. Make the call again, and the user is asked with their content.";
 
 /** What an earlier run of the call, in a process that is gone, leaves to be done. Undefined: it may be run again. */
 async function fromBefore(
@@ -83,15 +126,21 @@ async function fromBefore(
     run.task.executionDone(call.call_id, ran.execution_id, "unknown", 0);
     if (!mayRunAgain) run.task.update(call.id, { status: "unknown" });
   }
-  return mayRunAgain ? undefined : reconciled(run, call);
+  return mayRunAgain ? undefined : reconciled(run, call, tool);
 }
 
 /** Nobody knows whether it was done: a person looks, and says. */
-async function reconciled(run: TaskRun, call: ToolCallItem): Promise<Executed> {
+async function reconciled(
+  run: TaskRun,
+  call: ToolCallItem,
+  tool: Tool | undefined,
+): Promise<Executed> {
+  const executed = await executedArguments(run, call, tool);
   const approval = await run.ask(call.call_id, {
     kind: "reconcile",
     call_id: call.call_id,
     tool: call.name,
+    ...(executed === undefined ? {} : { expanded_arguments: executed }),
     choices: ["approve", "deny", "abort"],
     question: `${call.name} was running when the process ended. Was it done? Approve: it was. Deny: it was not.`,
   });
@@ -104,6 +153,20 @@ async function reconciled(run: TaskRun, call: ToolCallItem): Promise<Executed> {
         : "and the user has seen that it was not carried out.";
   const said = replacement ?? reason ?? "";
   return { outcome: "unknown", output: `The run was interrupted, ${found} ${said}`.trim() };
+}
+
+/** What a call ran with, where that is not its own text: as approved, else with its variables replaced by their content. */
+async function executedArguments(
+  run: TaskRun,
+  call: ToolCallItem,
+  tool: Tool | undefined,
+): Promise<ExpandedArguments | undefined> {
+  const approved = approvedFor(run, call);
+  if (approved !== undefined) return approved;
+  const { variables, options } = run.tree;
+  const expansion = await expandArguments(tool ?? call, call.arguments, variables);
+  if (!expansion.ok || expansion.text === undefined) return undefined;
+  return storeExpansion(expansion.text, options.blobs);
 }
 
 /** Writes the result in one go: all of it is kept, or none. */
@@ -167,7 +230,9 @@ async function kept(
   try {
     const whole = await readable(output, blobs);
     const named = fromTool && (await namedResult(run, call, outcome, wholeText(whole)));
-    return { short: await shorten(whole, call.call_id, blobs, { named, cuts }), outcome };
+    const short = await shorten(whole, call.call_id, blobs, { named, cuts });
+    await cuts?.stored?.();
+    return { short, outcome };
   } catch (error) {
     const text = `The call was run, but its result could not be kept: ${messageOf(error)}`;
     const told: ToolOutput = {

@@ -4,6 +4,8 @@ import { wholeCharacters } from "@deltawire/tasks";
 export interface Cuts {
   /** `at`, or where the private value begins that would be cut there. */
   cutBefore(text: string, at: number): number;
+  /** Resolves when all values that were found at cuts are stored: before that, nothing of the text is. */
+  stored?(): Promise<void>;
 }
 
 /** The first characters of a text, or a few less, so that nothing is cut in two that must not be. */

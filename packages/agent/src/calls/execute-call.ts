@@ -1,5 +1,4 @@
 import {
-  argumentsHash,
   normalizeToolOutput,
   toWellFormed,
   type BlobStore,
@@ -8,12 +7,13 @@ import {
   type ToolCallItem,
   type ToolOutput,
 } from "@deltawire/tasks";
+import { executedHash } from "../approvals/call-approval.ts";
 import { withBlobs } from "../log/blobs.ts";
 import { brief, messageOf } from "../event-text.ts";
 import { isHeld, resultPolicy, type Executed } from "./executed.ts";
 import { hashOf, pageOf } from "./long-results.ts";
 import { readResult, type HelpWanted, type PageWanted } from "../run/own-tools.ts";
-import { redactedOutput } from "../redaction.ts";
+import { redactedOutput } from "../redaction/tool-output.ts";
 import { runTool, type ToolRun } from "./run-tool.ts";
 import { isLeft, stoppedBy } from "../run/stop.ts";
 import type { TaskRun } from "../run/task-run.ts";
@@ -24,14 +24,12 @@ interface CheckedCall {
   call: ToolCallItem;
   tool: Tool;
   input: unknown;
-  /** Those that are run, which a person may have changed. */
-  args: string;
 }
 
 /** Carries a call out. That it begins is in the log before it does. */
 export async function executeCall(
   run: TaskRun,
-  { call, tool, input, args }: CheckedCall,
+  { call, tool, input }: CheckedCall,
   before: Execution | undefined,
 ): Promise<Executed> {
   const { task, tree, signal } = run;
@@ -46,7 +44,7 @@ export async function executeCall(
     call_id: call.call_id,
     execution_id: executionId,
     attempt,
-    args_hash: argumentsHash(args),
+    args_hash: executedHash(run, call),
     effect,
     idempotency_key: idempotencyKey,
   });

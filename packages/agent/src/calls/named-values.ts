@@ -1,9 +1,9 @@
 import type { ContentPart, JsonObject, Outcome, ToolCallItem } from "@deltawire/tasks";
-import { editedArguments } from "../approvals/call-approval.ts";
+import { approvedFor, editedArguments } from "../approvals/call-approval.ts";
 import { ownNames } from "../define-tool.ts";
 import { messageOf } from "../event-text.ts";
 import type { TaskRun } from "../run/task-run.ts";
-import { expanded } from "../variables/expanded-arguments.ts";
+import { expandArguments, readExpansion } from "../variables/expanded-arguments.ts";
 import { variableTools } from "../variables/own-names.ts";
 
 /** A longer text gets a name, by which the model can pass it on. */
@@ -50,8 +50,7 @@ export async function namedArguments(run: TaskRun, call: ToolCallItem): Promise<
   if (variables === undefined || !ran || args.length <= longestUnnamed) return [];
   const notes: ContentPart[] = [];
   const written = JSON.parse(args) as JsonObject;
-  const expansion = await expanded(call.name, args, variables).catch(() => undefined);
-  const given = expansion?.ok === true ? (expansion.value as JsonObject) : written;
+  const given = (await givenTo(run, call, args).catch(() => undefined)) ?? written;
   for (const [name, text] of Object.entries(written)) {
     if (typeof text !== "string" || text.length <= longestUnnamed) continue;
     const from = { callId: call.call_id, tool: call.name, part: partOf(name) };
@@ -61,6 +60,22 @@ export async function namedArguments(run: TaskRun, call: ToolCallItem): Promise<
       notes.push({ type: "text", text: `[the argument ${name} is kept as {{var:${variable}}}]` });
   }
   return notes;
+}
+
+/** The arguments as the tool got them. */
+async function givenTo(
+  run: TaskRun,
+  call: ToolCallItem,
+  args: string,
+): Promise<JsonObject | undefined> {
+  const { options, variables } = run.tree;
+  const approved = approvedFor(run, call);
+  if (approved !== undefined) {
+    const text = await readExpansion(approved, options.blobs);
+    return text === undefined ? undefined : (JSON.parse(text) as JsonObject);
+  }
+  const expansion = await expandArguments(call, args, variables);
+  return expansion.ok ? (expansion.value as JsonObject) : undefined;
 }
 
 /** An argument that is named as a result is told apart from it. */

@@ -1,4 +1,5 @@
 import {
+  changedArguments,
   hasEnded,
   statusAfter,
   wholeCharacters,
@@ -77,7 +78,7 @@ export class ChainRecorder {
         break;
       }
       case "task.approval.resolved":
-        this.#decided(event.approval_id, event.decision, event.arguments);
+        this.#decided(event.approval_id, event.decision, changedArguments(event));
         break;
       case "task.approval.expired":
         this.#decided(event.approval_id, "expired");
@@ -188,7 +189,7 @@ export class ChainRecorder {
   }
 
   #recordOf(call: CallNotes): CallRecord {
-    const { changedArguments, result, startedAt, durationMs, decisions } = call;
+    const { changedArguments: changed, result, startedAt, durationMs, decisions } = call;
     const child = this.#tasks.get(call.callId);
     const usage = child?.usage;
     const isShown = !call.isRefused && call.outcome !== "denied";
@@ -200,7 +201,7 @@ export class ChainRecorder {
       round: call.round,
       name: call.name,
       arguments: call.arguments,
-      ...(changedArguments === undefined ? {} : { changed_arguments: changedArguments }),
+      ...(changed === undefined ? {} : { changed_arguments: changed }),
       outcome: call.outcome,
       ...(isShown && result !== undefined ? { result: shortened(result) } : {}),
       ...(startedAt === undefined ? {} : { started_at: startedAt }),

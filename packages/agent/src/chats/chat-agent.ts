@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { BlobStore, Limits } from "@deltawire/tasks";
-import type { ChatSettings, ChatStore, Placeholder } from "@deltawire/tasks/chats";
+import type { ChatSettings, ChatStore, Placeholder, PrivacyField } from "@deltawire/tasks/chats";
 import { modelNameOf, type Agent } from "../agent.ts";
 import type { Cuts } from "../calls/cuts.ts";
 import type { Model } from "../model.ts";
@@ -11,8 +11,13 @@ import type { Tool, ToolGroup } from "../tool.ts";
 import type { Variables } from "../variables/variables.ts";
 import { chatVariables } from "./chat-variables.ts";
 import type { ModelAbilities } from "./model-abilities.ts";
+import { heldElsewhere, RecentValues } from "./recent-values.ts";
 import { skillsGroup, type Skill } from "./skills.ts";
 import { variablesGroup } from "./variables-group.ts";
+
+/** How many chats without a running answer are held in memory, and how many characters of private values. */
+const mostVaults = 200;
+const mostVaultCharacters = 16 * 1024 * 1024;
 
 type Abilities = Pick<ModelAbilities, "type" | "tools">;
 
@@ -31,10 +36,20 @@ export interface ChatAgentsOptions {
 /** Agents as they are inside a chat: private values masked, long values by name, skills at hand. */
 export class ChatAgents {
   readonly #options: ChatAgentsOptions;
-  readonly #vaults = new Map<string, { fields: string; vault: Promise<Vault> }>();
-  readonly #variables = new Map<string, Variables>();
-  /** Those whose values are masked. */
-  readonly #cuts = new Map<string, Vault>();
+  /** What is dropped of it is read from the store again. */
+  readonly #vaults = new RecentValues<Vault>({
+    most: mostVaults,
+    mostWeight: mostVaultCharacters,
+    weigh: ({ characters }) => characters,
+    isPinned: ({ hasFresh }) => hasFresh,
+  });
+  readonly #fields = new WeakMap<Vault, string>();
+  readonly #loading = new Map<string, { fields: string; vault: Promise<Vault> }>();
+  /** Agents that run hold theirs. */
+  readonly #variables = new RecentValues<Variables>(heldElsewhere);
+  /** Of chats whose values are masked. Each lives as long as its vault, which the agents that run hold. */
+  readonly #cuts = new RecentValues<Cuts>(heldElsewhere);
+  readonly #cutsOfVaults = new WeakMap<Vault, Cuts>();
 
   constructor(options: ChatAgentsOptions) {
     this.#options = options;
@@ -49,7 +64,11 @@ export class ChatAgents {
   ): Promise<Agent> {
     const vault = await this.vaultOf(chatId, settings);
     if (vault === undefined) this.#cuts.delete(chatId);
-    else this.#cuts.set(chatId, vault);
+    else {
+      const cuts = this.#cutsOfVaults.get(vault) ?? cutsOutside(vault, this.#keeperOf(chatId));
+      this.#cutsOfVaults.set(vault, cuts);
+      this.#cuts.set(chatId, cuts);
+    }
     const abilities = await this.#options.abilities(modelNameOf(agent));
     const able = abilities.tools ? agent : { ...agent, tools: [], agents: [] };
     const groups = [
@@ -73,13 +92,25 @@ export class ChatAgents {
     const privacy = this.privacyOf(settings);
     if (privacy?.enabled !== true || privacy.fields.length === 0) return undefined;
     const fields = JSON.stringify(privacy.fields);
+    const loading = this.#loading.get(chatId);
+    if (loading?.fields === fields) return loading.vault;
     const known = this.#vaults.get(chatId);
-    if (known?.fields === fields) return known.vault;
-    const vault = this.#options.store
-      .placeholders(chatId)
-      .then((kept) => new Vault({ fields: privacy.fields, known: kept, tag: tagOf(chatId) }));
-    this.#vaults.set(chatId, { fields, vault });
-    vault.catch(() => this.#vaults.delete(chatId));
+    if (known !== undefined && loading === undefined && this.#fields.get(known) === fields)
+      return known;
+    const vault = this.#load(chatId, privacy.fields, fields);
+    this.#loading.set(chatId, { fields, vault });
+    try {
+      return await vault;
+    } finally {
+      if (this.#loading.get(chatId)?.vault === vault) this.#loading.delete(chatId);
+    }
+  }
+
+  async #load(chatId: string, fields: readonly PrivacyField[], fieldsText: string): Promise<Vault> {
+    const known = await this.#options.store.placeholders(chatId);
+    const vault = new Vault({ fields, known, tag: tagOf(chatId) });
+    this.#fields.set(vault, fieldsText);
+    this.#vaults.set(chatId, vault);
     return vault;
   }
 
@@ -109,9 +140,15 @@ export class ChatAgents {
   /** A model that is told placeholders only. */
   masked(chatId: string, model: Model, vault: Vault | undefined): Model {
     if (vault === undefined) return model;
-    const keep = (fresh: readonly Placeholder[]): Promise<void> =>
-      this.#options.store.addPlaceholders(chatId, fresh);
-    return maskedModel(model, vault, keep);
+    return maskedModel(model, vault, this.#keeperOf(chatId));
+  }
+
+  #keeperOf(chatId: string): (fresh: readonly Placeholder[]) => Promise<void> {
+    return async (fresh) => {
+      // Keeps the vault in the cache until its new values are stored.
+      this.#vaults.get(chatId);
+      await this.#options.store.addPlaceholders(chatId, fresh);
+    };
   }
 
   forget(chatId: string): void {
@@ -122,11 +159,12 @@ export class ChatAgents {
 
   #private(chatId: string, agent: Agent, vault: Vault | undefined): Agent {
     if (vault === undefined) return agent;
+    const keep = this.#keeperOf(chatId);
     const model = typeof agent.model === "string" ? this.#options.model(agent.model) : agent.model;
     return {
       ...agent,
       model: { ...this.masked(chatId, model, vault), name: modelNameOf(agent) },
-      tools: agent.tools.map((one) => withTools(one, (tool) => maskedTool(tool, vault))),
+      tools: agent.tools.map((one) => withTools(one, (tool) => maskedTool(tool, vault, keep))),
     };
   }
 
@@ -139,6 +177,13 @@ export class ChatAgents {
     const group = skillsGroup(on);
     return group === undefined ? [] : [group];
   }
+}
+
+function cutsOutside(vault: Vault, keep: (fresh: readonly Placeholder[]) => Promise<void>): Cuts {
+  return {
+    cutBefore: (text, at) => vault.cutBefore(text, at),
+    stored: () => vault.keepFresh(keep),
+  };
 }
 
 /** In a chat somebody is there to look: a result that failed is shown before the model hears of it. */

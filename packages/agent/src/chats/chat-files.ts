@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import { blobsIn, type BlobStore } from "@deltawire/tasks";
 import {
   chatToGlued,
-  chatToHtml,
+  chatToHtmlSteps,
   chatToJson,
-  chatToMarkdown,
+  chatToMarkdownSteps,
   chatToOpenAi,
   importChats,
 } from "@deltawire/tasks/chats";
@@ -16,8 +16,10 @@ import type {
   EditWorld,
   FileBlob,
 } from "@deltawire/tasks/chats";
+import { runInTurns, yieldToEventLoop } from "../event-loop.ts";
 import { unreachable } from "../unreachable.ts";
 import { ChatError } from "./chat-error.ts";
+import { checkImportSize } from "./chat-size.ts";
 import { mustBeSettings } from "./check-chat-settings.ts";
 
 export type ExportFormat = "markdown" | "html" | "json" | "openai" | "glued";
@@ -46,14 +48,16 @@ export async function exportedChat(
     extension,
     text,
   });
-  const asJson = (value: unknown, extension = "json"): Exported =>
-    asText("application/json", extension, `${JSON.stringify(value, undefined, 2)}\n`);
+  const asJson = async (value: unknown, extension = "json"): Promise<Exported> => {
+    await yieldToEventLoop();
+    return asText("application/json", extension, `${JSON.stringify(value, undefined, 2)}\n`);
+  };
   switch (format) {
     case "markdown":
-      return asText("text/markdown", "md", chatToMarkdown(chat));
+      return asText("text/markdown", "md", await runInTurns(chatToMarkdownSteps(chat)));
     case "html": {
       const blobs = await blobsFor(chat, store);
-      return asText("text/html", "html", chatToHtml(chat, { blobs }));
+      return asText("text/html", "html", await runInTurns(chatToHtmlSteps(chat, { blobs })));
     }
     case "json": {
       const replays = await store.replays(chat_id);
@@ -79,8 +83,10 @@ export async function readChats(
   world: EditWorld,
 ): Promise<ChatToCreate[]> {
   const read = importChats(value, { ...world, blobHash });
+  await yieldToEventLoop();
   if (!read.ok) throw new ChatError("bad_import", read.problems.slice(0, mostTold).join("; "));
   for (const { chat } of read.chats) mustBeSettings(chat.settings);
+  await checkImportSize(read.chats);
   // Those that no chat refers to, should the next step fail, go with the next pruning.
   for (const { media_type, base64 } of Object.values(read.blobs))
     await blobs.put(Buffer.from(base64, "base64"), media_type);
@@ -98,6 +104,7 @@ async function blobsFor(value: unknown, store: BlobStore): Promise<BlobReader> {
     const base64 = Buffer.from(blob.bytes).toString("base64");
     found.set(hash, { media_type: blob.mediaType, base64 });
   }
+  await yieldToEventLoop();
   return (hash) => found.get(hash);
 }
 

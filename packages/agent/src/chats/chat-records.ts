@@ -11,6 +11,7 @@ import type {
 } from "@deltawire/tasks/chats";
 import { ChatError } from "./chat-error.ts";
 import type { Changed, ChangedByEdits } from "./chat-ports.ts";
+import { checkGrowth } from "./chat-size.ts";
 
 /** How often a change is made again because another was first. Each loses to one that succeeded. */
 const mostTries = 20;
@@ -77,6 +78,7 @@ export class ChatRecords {
       if (revision !== undefined && before.chat.revision !== revision)
         throw changedMeanwhile(before);
       const { chat, more, ...rest } = await make(before);
+      await checkGrowth(before.chat, chat, more ?? {}, this.store);
       const after = await this.store.saveChat(before, chat, more);
       if (after === "conflict") return undefined;
       this.tell({ type: "chat.changed", stamp: after.stamp, chat: summaryOf(after) });

@@ -30,6 +30,9 @@ export interface Fetched {
 }
 
 const maxHops = 5;
+const maxHeaderBytes = 64 * 1024;
+/** Replies of 1xx before the final one. */
+const maxInformational = 100;
 
 /**
  * Gets a page of the open internet. Every hop of a redirect is checked, and the addresses that were checked are the very
@@ -80,12 +83,34 @@ function get(url: URL, limits: FetchLimits): Promise<IncomingMessage> {
     "accept-encoding": "gzip, deflate, br",
   };
   return new Promise((done, reject) => {
-    const options = { signal, headers, lookup: lookupOf(url, resolve, isOpen) };
+    const options = {
+      signal,
+      headers,
+      lookup: lookupOf(url, resolve, isOpen),
+      maxHeaderSize: maxHeaderBytes,
+    };
     const request = secure
       ? httpsRequest(url, { ...options, agent: agents.https })
       : httpRequest(url, { ...options, agent: agents.http });
+    const fail = (cause: Error): void => {
+      reject(failure(url, cause, signal));
+      request.destroy();
+    };
+    let informational = 0;
     request.once("response", done);
-    request.once("error", (cause) => reject(failure(url, cause, signal)));
+    request.on("error", fail);
+    // Without a listener Node drops the connection of a 101 and emits nothing else.
+    request.once("upgrade", (_response, socket) => {
+      socket.destroy();
+      fail(new Error("it answered 101 Switching Protocols to an ordinary request"));
+    });
+    request.on("information", () => {
+      informational += 1;
+      if (informational > maxInformational) fail(new Error("it sends no final answer"));
+    });
+    request.once("close", () => fail(new Error("the connection was closed")));
+    // Whatever the request does or does not emit, nobody waits for longer than the time limit.
+    signal.addEventListener("abort", () => fail(signal.reason as Error), { once: true });
     request.end();
   });
 }
@@ -130,6 +155,9 @@ async function whole(
   const chunks: Buffer[] = [];
   let length = 0;
   const body = unpacked(response);
+  const abort = (): void => void body.destroy(signal.reason as Error);
+  if (signal.aborted) abort();
+  signal.addEventListener("abort", abort, { once: true });
   try {
     for await (const chunk of body as AsyncIterable<Buffer>) {
       chunks.push(chunk);
@@ -140,6 +168,7 @@ async function whole(
     if (signal.aborted) throw signal.reason;
     throw new Error(`the answer broke off: ${String(error)}`, { cause: error });
   } finally {
+    signal.removeEventListener("abort", abort);
     body.destroy();
     response.destroy();
   }

@@ -4,6 +4,7 @@ import type { CallPolicy, Tool, ToolContext, ToolGroup } from "../tool.ts";
 import { replaceOnce } from "./edit-text.ts";
 import { fileKind } from "./file-kind.ts";
 import { InsideFolder } from "./inside-folder.ts";
+import type { ProtectedPath } from "./protected-files.ts";
 import { readPage } from "./read-page.ts";
 import { replaceFile } from "./replace-file.ts";
 import { globPattern, literalPattern, patternProblem, walkFolder } from "./walk-folder.ts";
@@ -13,7 +14,7 @@ export interface FilesOptions {
   /** Nothing outside of it can be read or written. */
   folder: string;
   /** Files and folders in it that are neither read nor written, by their absolute paths. */
-  exclude?: readonly string[];
+  exclude?: readonly ProtectedPath[];
   /** Leaves out `write_file` and `edit_file`. */
   readOnly?: boolean;
   /** Who is asked before something is written; `ask once` unless it says otherwise. */
@@ -174,7 +175,7 @@ function globOf(files: string | undefined): { glob?: string } {
 async function walk(
   inside: InsideFolder,
   path: string,
-  order: Omit<WalkOrder, "base" | "prefix" | "excluded">,
+  order: Omit<WalkOrder, "base" | "prefix" | "excluded" | "protectedFiles">,
   limits: { timeoutMs: number; signal: AbortSignal },
 ): Promise<string> {
   const { real, shown, missing } = await inside.locate(path);
@@ -187,8 +188,12 @@ async function walk(
     const only = isFile
       ? { recursive: false, glob: `^${literalPattern(prefix + basename(real))}$` }
       : {};
-    const excluded = await inside.excludedIn(folder.path);
-    const at = { base: folder.base, prefix, excluded };
+    const at = {
+      base: folder.base,
+      prefix,
+      excluded: inside.excludedIn(folder.path),
+      protectedFiles: inside.protectedFiles.identities(),
+    };
     const found = await walkFolder({ ...order, ...at, ...only }, limits);
     return told(found, order.search === undefined ? "entries" : "matches", limits.timeoutMs);
   } finally {

@@ -1,6 +1,7 @@
 import { constants } from "node:fs";
 import { lstat, mkdir, open, readlink, realpath, type FileHandle } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { isInside, ProtectedFiles, type ProtectedPath } from "./protected-files.ts";
 
 export interface Place {
   /** Where it really is. */
@@ -34,11 +35,12 @@ const directory = constants.O_DIRECTORY ?? 0;
  */
 export class InsideFolder {
   readonly #folder: string;
-  readonly #exclude: readonly string[];
+  /** Files that tools cannot access, even inside the folder. */
+  readonly protectedFiles: ProtectedFiles;
 
-  constructor(folder: string, exclude: readonly string[] = []) {
+  constructor(folder: string, exclude: readonly ProtectedPath[] = []) {
     this.#folder = resolve(folder);
-    this.#exclude = exclude;
+    this.protectedFiles = new ProtectedFiles(exclude);
   }
 
   async root(): Promise<string> {
@@ -65,9 +67,7 @@ export class InsideFolder {
     }
     if (!isInside(root, real)) throw new Error(outside(path));
     const place = join(real, ...missing);
-    for (const excluded of await this.#excluded())
-      if (isInside(excluded, place))
-        throw new Error(`${shownPath(root, wanted)} is kept from this tool group`);
+    if (this.protectedFiles.covers(place)) throw new Error(notForTools(shownPath(root, wanted)));
     return { real: place, shown: shownPath(root, wanted), way: shownPath(root, place), missing };
   }
 
@@ -83,9 +83,11 @@ export class InsideFolder {
       const file = await open(join(folder.base, basename(real)), flags).catch((error: unknown) => {
         throw readable(error, shown);
       });
-      const stat = await file.stat();
-      if (stat.isFile()) return { file, size: stat.size, shown };
+      const stat = await file.stat({ bigint: true });
+      const isLinked = stat.isFile() && this.protectedFiles.isLinked(stat);
+      if (stat.isFile() && !isLinked) return { file, size: Number(stat.size), shown };
       await file.close();
+      if (isLinked) throw new Error(notForTools(shown));
       throw new Error(stat.isDirectory() ? `${shown} is a folder` : `${shown} is no regular file`);
     } finally {
       await folder.close();
@@ -93,13 +95,11 @@ export class InsideFolder {
   }
 
   /** What of a folder is excluded, seen from it, with slashes. */
-  async excludedIn(real: string): Promise<string[]> {
-    const excluded = await this.#excluded();
-    return excluded.filter((path) => isInside(real, path)).map((path) => shownPath(real, path));
-  }
-
-  async #excluded(): Promise<string[]> {
-    return Promise.all(this.#exclude.map(async (path) => (await realpathOf(path)) ?? path));
+  excludedIn(real: string): string[] {
+    return this.protectedFiles
+      .paths()
+      .filter((path) => isInside(real, path))
+      .map((path) => shownPath(real, path));
   }
 
   async isFolder(real: string): Promise<boolean> {
@@ -196,9 +196,8 @@ export function codeOf(error: unknown): string | undefined {
     : undefined;
 }
 
-function isInside(root: string, path: string): boolean {
-  const way = relative(root, path);
-  return way === "" || (way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way));
+function notForTools(shown: string): string {
+  return `${shown} is kept from this tool group`;
 }
 
 function outside(path: string): string {

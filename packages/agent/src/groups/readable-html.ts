@@ -8,7 +8,8 @@ export function readableHtml(html: string, base: URL): { title: string; text: st
   const page = new PageText(base);
   let at = 0;
   while (at < html.length) {
-    const open = html.indexOf("<", at);
+    markupStart.lastIndex = at;
+    const open = markupStart.exec(html)?.index ?? -1;
     if (open === -1) {
       page.text(html.slice(at));
       break;
@@ -63,16 +64,13 @@ class PageText {
     else if (this.#passedOver === undefined) this.#write(text);
   }
 
-  /** Reads the tag, comment or `<` that stands at `open`; answers where it ends. */
+  /** Reads the tag or comment that stands at `open`; answers where it ends. */
   markup(html: string, open: number): number {
     if (html.startsWith("<!--", open)) return after(html, "-->", open + 4);
     if (html.startsWith("<!", open) || html.startsWith("<?", open)) return after(html, ">", open);
     tagStart.lastIndex = open;
     const match = tagStart.exec(html);
-    if (match === null) {
-      this.text("<");
-      return open + 1;
-    }
+    if (match === null) return open + 1;
     const end = tagEnd(html, open + match[0].length);
     const name = (match[2] ?? "").toLowerCase();
     if (match[1] === "/") this.#close(name);
@@ -188,6 +186,8 @@ class PageText {
   }
 }
 
+/** Any other `<` is text. */
+const markupStart = /<(?:[A-Za-z!?]|\/[A-Za-z])/g;
 const tagStart = /<(\/?)([A-Za-z][^\s/>]*)/y;
 
 function after(html: string, mark: string, from: number): number {

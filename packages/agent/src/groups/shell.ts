@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { spawn, type ChildProcess } from "node:child_process";
 import { existsSync } from "node:fs";
 import { realpath } from "node:fs/promises";
@@ -7,18 +6,28 @@ import { setTimeout as wait } from "node:timers/promises";
 import { wholeCharacters } from "@deltawire/tasks";
 import { defineTool } from "../define-tool.ts";
 import type { ToolContext, ToolGroup } from "../tool.ts";
-import { isAllowedCommand } from "./allowed-command.ts";
+import { allowEntryProblem, isAllowedCommand, isReadOnlyGit } from "./allowed-command.ts";
+import { isSafeRepository, readOnlyGitEnvironment } from "./git-configuration.ts";
 import { HeadAndTail } from "./head-and-tail.ts";
-import { endProcessTree, isAlive, killProcessTree, markVariable } from "./process-tree.ts";
+import { isFreePath, ProtectedFiles, type ProtectedPath } from "./protected-files.ts";
+import {
+  CommandMark,
+  endProcessTree,
+  isAlive,
+  killProcessTree,
+  type CommandProcess,
+} from "./process-tree.ts";
 
 export interface ShellOptions {
   /** Where commands are run. It is no wall: a command can reach whatever its user can. */
   folder: string;
   /**
-   * Simple commands that nobody is asked about, e.g. `git status*`. Whatever options such a program has are allowed
-   * with it, also those that write files or run others.
+   * Simple commands that nobody is asked about: `git status`, `git status*` with plain words after it, or `@read-only`. A
+   * `*` stands for no option and no path out of the folder. An entry that would allow anything is a TypeError.
    */
   allow?: readonly string[];
+  /** Files that an allowed command may not name: one that does is asked about. */
+  exclude?: readonly ProtectedPath[];
   /** The most that a command may take; two minutes unless it says otherwise. */
   timeoutMs?: number;
   /** Variables that commands get beside PATH, HOME, LANG, TERM and TMPDIR. */
@@ -38,7 +47,17 @@ const progressMs = 250;
 const backgroundGraceMs = 200;
 
 export function shellGroup(options: ShellOptions): ToolGroup {
-  const { allow = [], timeoutMs = shellDefaults.timeoutMs } = options;
+  const { allow = [], exclude = [], timeoutMs = shellDefaults.timeoutMs } = options;
+  const { folder, environment: names = [] } = options;
+  for (const entry of allow) {
+    const problem = allowEntryProblem(entry);
+    if (problem !== undefined) throw new TypeError(`allow: ${JSON.stringify(entry)} ${problem}`);
+  }
+  const protectedFiles = new ProtectedFiles(exclude);
+  // `--since=PATH`, `HEAD:PATH`
+  const isInFolder = (word: string): boolean =>
+    [word, ...word.split(/[=:,]/)].every((path) => isFreePath(folder, path, protectedFiles));
+  const isListed = (command: string): boolean => isAllowedCommand(command, allow, isInFolder);
   const running = new Running();
   const tool = defineTool<{ command: string; timeout_seconds?: number }>({
     name: "run_command",
@@ -60,12 +79,20 @@ export function shellGroup(options: ShellOptions): ToolGroup {
     effect: "once",
     approval: "ask always",
     anyArguments: false,
+    // A result that nobody has read must not become a command.
+    expandsVariables: false,
     parallel: false,
     // It ends by itself at its own limit, and so can tell what it had written until then.
     timeout: timeoutMs + 5_000,
-    allows: ({ command }) => isAllowedCommand(command, allow),
-    run: ({ command, timeout_seconds: seconds = timeoutMs / 1000 }, context) =>
-      runCommand(command, seconds, options, context, running),
+    allows: async ({ command }) => {
+      if (!isListed(command)) return false;
+      return !isReadOnlyGit(command) || isSafeRepository(folder, inherited(process.env, names));
+    },
+    run: ({ command, timeout_seconds: seconds = timeoutMs / 1000 }, context) => {
+      const more = isReadOnlyGit(command) && isListed(command) ? readOnlyGitEnvironment : {};
+      const environment = { ...inherited(process.env, names), ...more };
+      return runCommand({ command, seconds, folder, environment }, context, running);
+    },
   });
   return {
     name: "shell",
@@ -76,28 +103,49 @@ export function shellGroup(options: ShellOptions): ToolGroup {
   };
 }
 
+interface ShellCommand {
+  readonly command: string;
+  readonly seconds: number;
+  readonly folder: string;
+  readonly environment: NodeJS.ProcessEnv;
+}
+
 async function runCommand(
-  command: string,
-  seconds: number,
-  { folder, environment = [] }: ShellOptions,
+  { command, seconds, folder, environment }: ShellCommand,
   context: ToolContext,
   running: Running,
 ): Promise<string> {
   context.signal.throwIfAborted();
-  const mark = randomUUID();
-  const child = spawn(shell, ["-c", command], {
-    cwd: await realpath(folder),
-    env: { ...environmentOf(process.env, environment), [markVariable]: mark },
-    // A process group of its own, which can be ended as one.
-    detached: true,
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  running.add(child, mark);
+  const cwd = await realpath(folder);
+  const mark = new CommandMark();
+  try {
+    const child = spawn(shell, ["-c", command], {
+      cwd,
+      env: { ...environment, ...mark.environment },
+      // A process group of its own, which can be ended as one.
+      detached: true,
+      stdio: ["ignore", "pipe", "pipe", ...mark.stdio],
+    });
+    return await outcomeOf(child, mark, seconds, context, running);
+  } finally {
+    mark.release();
+  }
+}
+
+async function outcomeOf(
+  child: ChildProcess,
+  mark: CommandMark,
+  seconds: number,
+  context: ToolContext,
+  running: Running,
+): Promise<string> {
+  const started = processOf(child, mark);
+  running.add(started);
   const output = collect(child, context);
   const limit = AbortSignal.timeout(Math.ceil(seconds * 1000));
   try {
     const ended = await endOf(child, AbortSignal.any([context.signal, limit]));
-    const leftOver = await endRest(child, mark, ended === "stopped");
+    const leftOver = await endRest(child, started, ended === "stopped");
     output.stop();
     if (ended === "stopped") {
       context.signal.throwIfAborted();
@@ -107,37 +155,45 @@ async function runCommand(
     return `${ended}${note}\n${output.text()}`;
   } finally {
     output.stop();
-    running.delete(child);
+    running.delete(started);
   }
+}
+
+/** Undefined if it could not be started. */
+function processOf(child: ChildProcess, mark: CommandMark): CommandProcess | undefined {
+  const { pid } = child;
+  if (pid === undefined) return undefined;
+  const isRunning = (): boolean => child.exitCode === null && child.signalCode === null;
+  return { groupId: pid, mark, isRunning };
 }
 
 /** The commands of a group, of which none outlives the process. */
 class Running {
-  readonly #marks = new Map<number, string>();
+  readonly #commands = new Set<CommandProcess>();
   readonly #kill = (): void => {
-    for (const [pid, mark] of this.#marks) killProcessTree(pid, mark);
+    for (const command of this.#commands) killProcessTree(command);
   };
 
-  add({ pid }: ChildProcess, mark: string): void {
-    if (pid === undefined) return; // it could not be started
-    if (this.#marks.size === 0) process.on("exit", this.#kill);
-    this.#marks.set(pid, mark);
+  add(command: CommandProcess | undefined): void {
+    if (command === undefined) return;
+    if (this.#commands.size === 0) process.on("exit", this.#kill);
+    this.#commands.add(command);
   }
 
-  delete({ pid }: ChildProcess): void {
-    if (pid !== undefined) this.#marks.delete(pid);
-    if (this.#marks.size === 0) process.off("exit", this.#kill);
+  delete(command: CommandProcess | undefined): void {
+    if (command !== undefined) this.#commands.delete(command);
+    if (this.#commands.size === 0) process.off("exit", this.#kill);
   }
 
   async end(): Promise<void> {
-    await Promise.all([...this.#marks].map(([pid, mark]) => endProcessTree(pid, mark)));
+    await Promise.all([...this.#commands].map((command) => endProcessTree(command)));
   }
 }
 
 const shell = existsSync("/bin/bash") ? "/bin/bash" : "/bin/sh";
 
-/** Keys of services stand in environments. */
-function environmentOf(from: NodeJS.ProcessEnv, more: readonly string[]): NodeJS.ProcessEnv {
+/** The variables that a command may see: others may hold keys of services. */
+function inherited(from: NodeJS.ProcessEnv, more: readonly string[]): NodeJS.ProcessEnv {
   const names = ["PATH", "HOME", "LANG", "TERM", "TMPDIR", ...more];
   const kept = names.flatMap((name) => (from[name] === undefined ? [] : [[name, from[name]]]));
   const environment = Object.fromEntries(kept) as NodeJS.ProcessEnv;
@@ -198,16 +254,19 @@ function endOf(child: ChildProcess, stop: AbortSignal): Promise<string> {
 }
 
 /** Ends what is still there of a command, and waits until its output is read. */
-async function endRest(child: ChildProcess, mark: string, atOnce: boolean): Promise<boolean> {
-  const { pid } = child;
-  if (pid === undefined) return false;
+async function endRest(
+  child: ChildProcess,
+  started: CommandProcess | undefined,
+  atOnce: boolean,
+): Promise<boolean> {
+  if (started === undefined) return false;
   const closed = new Promise<void>((resolve) => {
     if (child.stdout?.closed === true && child.stderr?.closed === true) resolve();
     else child.once("close", () => resolve());
   });
   if (!atOnce) await Promise.race([closed, wait(backgroundGraceMs)]);
-  const leftOver = isAlive(pid, mark);
-  if (leftOver) await endProcessTree(pid, mark);
+  const leftOver = isAlive(started);
+  if (leftOver) await endProcessTree(started);
   await Promise.race([closed, wait(backgroundGraceMs)]);
   return leftOver;
 }

@@ -1,6 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readdirSync, readSync } from "node:fs";
 import { parentPort, workerData } from "node:worker_threads";
 import { fileKind } from "./file-kind.ts";
+import { identityOf } from "./protected-files.ts";
 
 /*
  * Walks a folder on a thread of its own, which can be ended in the middle of a regular expression that never comes to
@@ -14,6 +15,8 @@ export interface WalkOrder {
   prefix: string;
   /** Neither searched nor entered, by their paths from the folder. */
   excluded: readonly string[];
+  /** Files that are not searched under any name: `identityOf` each. */
+  protectedFiles: readonly string[];
   recursive: boolean;
   /** Of file names, as a regular expression. */
   glob?: string;
@@ -31,6 +34,7 @@ const order = workerData as WalkOrder;
 const noFollow = constants.O_NOFOLLOW ?? 0;
 const onLinux = process.platform === "linux";
 const excluded = new Set(order.excluded);
+const protectedFiles = new Set(order.protectedFiles);
 const skippedFolders = new Set([".git", "node_modules"]);
 const maxFileBytes = 4 * 1024 * 1024;
 const maxDepth = 40;
@@ -136,8 +140,9 @@ function textOf(path: string): string | undefined {
     return undefined;
   }
   try {
-    const { size } = fstatSync(fd);
-    if (size > maxFileBytes) {
+    const file = fstatSync(fd, { bigint: true });
+    const size = Number(file.size);
+    if (size > maxFileBytes || protectedFiles.has(identityOf(file))) {
       skipped += 1;
       return undefined;
     }

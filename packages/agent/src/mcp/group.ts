@@ -1,7 +1,9 @@
 import type { Tool as ListedTool } from "@modelcontextprotocol/client";
-import { redaction, secretsIn, secretsOfUrl, type Redact } from "../redaction.ts";
+import { Redactor, type Redact } from "../redaction/redactor.ts";
+import { secretsIn, secretsOfUrl } from "../redaction/secret-values.ts";
 import type { Tool } from "../tool.ts";
 import type { McpServer, McpToolGroup } from "./connect.ts";
+import { maxNameLength, maxSchemasLength, schemaProblem, shortened } from "./limits.ts";
 import { McpSession } from "./session.ts";
 import { toolOf } from "./tool-of.ts";
 import { toolNames } from "./tool-names.ts";
@@ -10,6 +12,8 @@ import { toolNames } from "./tool-names.ts";
 const pauseMs = 10_000;
 /** What a server may add to the system prompt. */
 const longestRules = 4000;
+/** Of tools that cannot be used, one by one. */
+const maxWarnings = 10;
 
 export class McpGroup implements McpToolGroup {
   readonly name: string;
@@ -26,11 +30,12 @@ export class McpGroup implements McpToolGroup {
     const { name, env = {}, headers = {}, url, secrets = [] } = server;
     this.name = name;
     this.#server = server;
-    this.#redact = redaction([
+    const redactor = new Redactor([
       ...secrets,
       ...secretsIn(Object.entries({ ...env, ...headers })),
       ...(url === undefined ? [] : secretsOfUrl(new URL(url))),
     ]);
+    this.#redact = (text) => redactor.redact(text);
     this.#session = new McpSession(server, this.#redact, {
       onTools: (listed) => (this.#tools = this.#read(listed)),
       onWarning: (message) => this.#warn(message),
@@ -81,23 +86,42 @@ export class McpGroup implements McpToolGroup {
     for (const name of wanted ?? [])
       if (!listed.some((tool) => tool.name === name))
         this.#warn(`the MCP server "${prefix}" has no tool "${name}"`);
-    const used = listed.filter(({ name }) => wanted === undefined || wanted.includes(name));
+    const named = listed.filter(({ name }) => name.length <= maxNameLength);
+    if (named.length < listed.length)
+      this.#warn(
+        `${listed.length - named.length} tools of "${prefix}" have names of more than ${maxNameLength} characters and are left out`,
+      );
+    const used = named.filter(({ name }) => wanted === undefined || wanted.includes(name));
     const names = toolNames(
       prefix,
-      listed.map(({ name }) => name),
+      named.map(({ name }) => name),
     );
     const tools = new Map<string, Tool>();
+    let schemasLength = 0;
+    const problems: string[] = [];
     for (const tool of used) {
       const name = names.get(tool.name) ?? tool.name;
       if (tools.has(name)) continue;
       try {
-        tools.set(name, toolOf(name, tool, this.#server, this.#session, this.#redact));
+        const schema = JSON.stringify(tool.inputSchema);
+        schemasLength += schema.length;
+        const problem =
+          schemaProblem(schema) ??
+          (schemasLength > maxSchemasLength
+            ? `the schemas of the server have more than ${maxSchemasLength} characters`
+            : undefined);
+        if (problem === undefined)
+          tools.set(name, toolOf(name, tool, this.#server, this.#session, this.#redact));
+        else problems.push(`the tool "${tool.name}" of "${prefix}" cannot be used: ${problem}`);
       } catch (error) {
-        this.#warn(
-          `the tool "${tool.name}" of "${prefix}" cannot be used: ${(error as Error).message}`,
+        problems.push(
+          `the tool "${tool.name}" of "${prefix}" cannot be used: ${shortened((error as Error).message, 500)}`,
         );
       }
     }
+    for (const problem of problems.slice(0, maxWarnings)) this.#warn(problem);
+    if (problems.length > maxWarnings)
+      this.#warn(`${problems.length - maxWarnings} more tools of "${prefix}" cannot be used`);
     return [...tools.values()];
   }
 

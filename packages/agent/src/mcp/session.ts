@@ -7,14 +7,19 @@ import {
   SdkHttpError,
   StreamableHTTPClientTransport,
   type CallToolResult,
+  type JsonSchemaValidator,
   type ProgressCallback,
   type Tool as ListedTool,
   type Transport,
 } from "@modelcontextprotocol/client";
 import type { JsonObject } from "@deltawire/wire";
-import type { Redact } from "../redaction.ts";
+import type { Redact } from "../redaction/redactor.ts";
+import { problemsByJsonSchema, tooComplex } from "../schemas/json-schema.ts";
 import type { McpServer } from "./connect.ts";
+import { boundedFetch } from "./bounded-fetch.ts";
 import { McpError } from "./error.ts";
+import { guardMessages } from "./guard-messages.ts";
+import { maxListPages, maxTools, shortened } from "./limits.ts";
 import { stdioTransport, type StdioTransport } from "./stdio-transport.ts";
 
 export interface SessionListener {
@@ -44,6 +49,10 @@ const longestMs = 2 ** 31 - 1;
 /** What the end of a session may take. */
 const goodbyeMs = 500;
 const quotedLength = 1000;
+/** Of what a server says about a failure. */
+const maxReason = 4000;
+/** How often a server that says that its tools have changed is asked for them. */
+const listAgainMs = 1000;
 
 /** A server and the connection to it, which is made again when it has been lost. */
 export class McpSession {
@@ -84,7 +93,7 @@ export class McpSession {
       } catch (error) {
         if (signal.aborted) throw error;
         if (error instanceof ProtocolError)
-          throw new McpError("mcp_refused", this.#redact(error.message));
+          throw new McpError("mcp_refused", shortened(this.#redact(error.message), maxReason));
         const { ended } = connection.transport;
         const unsent = neverArrived(error);
         // Other calls may be under way: one that fails alone does not end them.
@@ -150,21 +159,24 @@ export class McpSession {
       { name: "deltawire", version: "1" },
       {
         versionNegotiation: { mode },
+        jsonSchemaValidator: resultValidator,
         listChanged: {
-          tools: {
-            debounceMs: 50,
-            onChanged: (error, tools) => {
-              if (tools) this.#listener.onTools(tools);
-              else if (error)
-                this.#listener.onWarning(
-                  `the tools of "${name}" have changed and cannot be read: ${error.message}`,
-                );
-            },
-          },
+          tools: { autoRefresh: false, debounceMs: 50, onChanged: () => listAgain() },
         },
       },
     );
     const connection: Connection = { client, transport };
+    const listAgain = oneAtATime(listAgainMs, async () => {
+      try {
+        const tools = await this.#list(client, timeout);
+        if (this.#connection === connection) this.#listener.onTools(tools);
+      } catch (error) {
+        if (this.#connection === connection)
+          this.#listener.onWarning(
+            `the tools of "${name}" have changed and cannot be read: ${this.#why(error, connection)}`,
+          );
+      }
+    });
     Object.assign(client, {
       onclose: () => {
         if (this.#connection === connection) this.#connection = undefined;
@@ -173,7 +185,8 @@ export class McpSession {
     this.#unmade = connection;
     try {
       await client.connect(transport, { timeout });
-      const { tools } = await client.listTools(undefined, { timeout });
+      guardMessages(transport);
+      const tools = await this.#list(client, timeout);
       this.instructions = client.getInstructions();
       this.#listener.onTools(tools);
     } catch (error) {
@@ -190,6 +203,35 @@ export class McpSession {
     return connection;
   }
 
+  /** All tools, up to a number. A list that does not end is cut. */
+  async #list(client: Client, timeout: number): Promise<ListedTool[]> {
+    if (client.getServerCapabilities()?.tools === undefined) return [];
+    const deadline = performance.now() + timeout;
+    const tools: ListedTool[] = [];
+    let cursor: string | undefined;
+    for (let page = 0; page < maxListPages && tools.length <= maxTools; page += 1) {
+      const left = Math.max(1, deadline - performance.now());
+      const params = cursor === undefined ? {} : { cursor };
+      const listed = await client.request({ method: "tools/list", params }, { timeout: left });
+      tools.push(...listed.tools);
+      cursor = listed.nextCursor;
+      if (cursor === undefined) return this.#cut(tools);
+    }
+    if (tools.length <= maxTools)
+      this.#listener.onWarning(
+        `${this.#named} lists its tools on more than ${maxListPages} pages; the rest is left out`,
+      );
+    return this.#cut(tools);
+  }
+
+  #cut(tools: ListedTool[]): ListedTool[] {
+    if (tools.length <= maxTools) return tools;
+    this.#listener.onWarning(
+      `${this.#named} has more than ${maxTools} tools; the rest is left out`,
+    );
+    return tools.slice(0, maxTools);
+  }
+
   #transport(): Transport & Partial<StdioTransport> {
     const { command, args = [], env = {}, cwd, url = "", headers = {} } = this.#server;
     if (command !== undefined) return stdioTransport({ command, args, env, cwd });
@@ -197,6 +239,7 @@ export class McpSession {
       requestInit: { headers: { ...headers } },
       // Headers hold keys, and `fetch` itself would take all but a few of them to wherever a redirect leads.
       redirectPolicy: "same-origin",
+      fetch: boundedFetch,
     });
   }
 
@@ -217,10 +260,42 @@ export class McpSession {
     const { message } = error as Error;
     const code = codeOf(error);
     const how = transport.ended ?? (code === undefined ? message : `${message} (${code})`);
-    const said = transport.said?.trim() ?? "";
+    // Redacted before it is cut: a cut within a secret would leave the rest of it.
+    const said = this.#redact(transport.said ?? "").trim();
     const quoted = said === "" ? "" : `; it said: ${said.slice(-quotedLength)}`;
-    return this.#redact(how + quoted);
+    return shortened(this.#redact(how), maxReason) + quoted;
   }
+}
+
+/** The checker of our own has a limit of its steps. A result that cannot be checked is taken as it is. */
+const resultValidator = {
+  getValidator<T>(schema: unknown): JsonSchemaValidator<T> {
+    return (input) => {
+      const problems = problemsByJsonSchema(schema as JsonObject, input);
+      return problems.length === 0 || problems[0] === tooComplex
+        ? { valid: true, data: input as T, errorMessage: undefined }
+        : { valid: false, data: undefined, errorMessage: problems.join("; ") };
+    };
+  },
+};
+
+/** Work that runs once at a time and not more often than in every interval; what is asked for meanwhile is done once. */
+function oneAtATime(intervalMs: number, work: () => Promise<void>): () => void {
+  let isBusy = false;
+  let isWanted = false;
+  const run = async (): Promise<void> => {
+    isBusy = true;
+    do {
+      isWanted = false;
+      await work();
+      await sleep(intervalMs, undefined, { ref: false });
+    } while (isWanted);
+    isBusy = false;
+  };
+  return () => {
+    isWanted = true;
+    if (!isBusy) void run();
+  };
 }
 
 class Refused extends McpError {

@@ -1,11 +1,13 @@
 import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
 import {
-  ReadBuffer,
+  deserializeMessage,
   serializeMessage,
   type JSONRPCMessage,
   type Transport,
 } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { maxMessageBytes, messageProblem, messageTooLong } from "./limits.ts";
+import { LineReader } from "./line-reader.ts";
 
 export interface Program {
   command: string;
@@ -26,8 +28,8 @@ export function stdioTransport(program: Program): StdioTransport {
   return process.platform === "win32" ? new WindowsTransport(program) : new GroupTransport(program);
 }
 
-/** One message; pictures come in base64. */
-const mostBytes = 64 * 1024 * 1024;
+/** What a program may leave unread. */
+const maxUnreadBytes = 64 * 1024 * 1024;
 const saidLength = 4096;
 /** How long a program has after its input was closed, and after it was asked to end. */
 const patienceMs = 400;
@@ -63,7 +65,9 @@ process.on("exit", () => {
 /** A program in a process group of its own, so that what it starts ends with it. */
 class GroupTransport implements StdioTransport {
   readonly #program: Program;
-  readonly #buffer = new ReadBuffer({ maxBufferSize: mostBytes });
+  readonly #lines = new LineReader(maxMessageBytes);
+  /** Why we ended it. */
+  #failure: string | undefined;
   #child: ChildProcessWithoutNullStreams | undefined;
   #exited: Promise<void> = Promise.resolve();
   #closed = false;
@@ -95,6 +99,7 @@ class GroupTransport implements StdioTransport {
     const { pid } = child;
     this.#exited = new Promise((resolve) => {
       child.on("exit", (code, signal) => {
+        this.ended ??= this.#failure;
         this.ended ??= signal === null ? `it ended with code ${code}` : `it was ended by ${signal}`;
         if (pid !== undefined) {
           endGroup(pid, "SIGKILL");
@@ -124,6 +129,10 @@ class GroupTransport implements StdioTransport {
     const stdin = this.#child?.stdin;
     if (stdin === undefined || this.ended !== undefined || this.#closed)
       return Promise.reject(Object.assign(new Error("the program has ended"), { code: "EPIPE" }));
+    if (stdin.writableLength > maxUnreadBytes) {
+      this.#fail("it does not read what it is sent");
+      return Promise.reject(new Error("it does not read what it is sent"));
+    }
     return new Promise((resolve, reject) => {
       stdin.write(serializeMessage(message), (error) => {
         if (error) reject(error);
@@ -155,28 +164,37 @@ class GroupTransport implements StdioTransport {
   }
 
   #read(bytes: Buffer): void {
-    try {
-      this.#buffer.append(bytes);
-    } catch (error) {
-      this.onerror?.(error as Error);
-      void this.close();
-      return;
-    }
-    for (;;) {
+    const lines = this.#lines.push(bytes);
+    if (lines === "too long") return this.#fail(messageTooLong);
+    for (const line of lines) {
+      if (line.trim() === "") continue;
+      const problem = messageProblem(line);
+      if (problem !== undefined) return this.#fail(problem);
+      let message: JSONRPCMessage;
       try {
-        const message = this.#buffer.readMessage();
-        if (message === null) return;
-        this.onmessage?.(message);
+        message = deserializeMessage(line);
       } catch (error) {
         this.onerror?.(error as Error); // a line that is no message: some servers log to standard output
+        continue;
       }
+      this.onmessage?.(message);
     }
+    return undefined;
+  }
+
+  /** Ends a program that does what none may do. */
+  #fail(reason: string): void {
+    if (this.#failure !== undefined) return;
+    this.#failure = reason;
+    const pid = this.#child?.pid;
+    this.#child?.stdout.destroy();
+    if (pid !== undefined) endGroup(pid, "SIGKILL");
+    this.onerror?.(new Error(reason));
   }
 
   #close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    this.#buffer.clear();
     this.#child?.stdout.destroy();
     this.#child?.stderr.destroy();
     this.onclose?.();
@@ -202,7 +220,7 @@ class WindowsTransport extends StdioClientTransport implements StdioTransport {
       args: [...args],
       env: { ...env },
       stderr: "pipe",
-      maxBufferSize: mostBytes,
+      maxBufferSize: maxMessageBytes,
       ...(cwd === undefined ? {} : { cwd }),
     });
     this.stderr?.on("data", (bytes: Buffer) => {

@@ -2,13 +2,16 @@ import type { Tool as ListedTool } from "@modelcontextprotocol/client";
 import type { Effect } from "@deltawire/tasks";
 import type { JsonObject } from "@deltawire/wire";
 import { defineTool } from "../define-tool.ts";
-import type { Redact } from "../redaction.ts";
+import type { Redact } from "../redaction/redactor.ts";
 import type { CallPolicy, Tool } from "../tool.ts";
 import type { McpServer } from "./connect.ts";
+import { maxDescriptionLength, shortened } from "./limits.ts";
 import { outputOf } from "./output.ts";
+import { ProgressThrottle } from "./progress-throttle.ts";
 import type { McpSession } from "./session.ts";
 
 const usualMs = 60_000;
+const maxProgressLength = 1000;
 
 /** A tool of a server as one of ours. A TypeError where its schema is none of an object. */
 export function toolOf(
@@ -24,7 +27,10 @@ export function toolOf(
   const policy = typeof approval === "string" ? { call: approval } : approval;
   return defineTool({
     name,
-    description: listed.description ?? listed.title ?? annotations.title ?? listed.name,
+    description: shortened(
+      listed.description ?? listed.title ?? annotations.title ?? listed.name,
+      maxDescriptionLength,
+    ),
     input,
     effect,
     approval: { call: approvalOf(annotations), ...policy },
@@ -32,20 +38,27 @@ export function toolOf(
     timeout: timeoutMs,
     ...(unmask === false ? { unmask } : {}),
     async run(given, context) {
-      const result = await session.call(listed, given as JsonObject, {
-        signal: context.signal,
-        again: effect !== "once",
-        onprogress: ({ progress: done, total, message }) =>
-          context.progress(
-            message === undefined
-              ? total === undefined
-                ? `${done}`
-                : `${done} of ${total}`
-              : redact(message),
-            total === undefined || !(total > 0) ? undefined : Math.min(1, done / total),
-          ),
-      });
-      return outputOf(result, redact);
+      const progress = new ProgressThrottle((message, fraction) =>
+        context.progress(message, fraction),
+      );
+      try {
+        const result = await session.call(listed, given as JsonObject, {
+          signal: context.signal,
+          again: effect !== "once",
+          onprogress: ({ progress: done, total, message }) =>
+            progress.report(
+              message === undefined
+                ? total === undefined
+                  ? `${done}`
+                  : `${done} of ${total}`
+                : shortened(redact(message), maxProgressLength),
+              total === undefined || !(total > 0) ? undefined : Math.min(1, done / total),
+            ),
+        });
+        return outputOf(result, redact);
+      } finally {
+        progress.end();
+      }
     },
   });
 }

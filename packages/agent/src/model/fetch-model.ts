@@ -16,7 +16,8 @@ import {
   type Place,
 } from "./fetch-model/refusal.ts";
 import { ModelError, type Model, type RoundNotes } from "../model.ts";
-import { redaction, secretsIn, secretsOfUrl, type Redact } from "../redaction.ts";
+import { Redactor } from "../redaction/redactor.ts";
+import { secretsIn, secretsOfUrl } from "../redaction/secret-values.ts";
 
 export interface FetchModelOptions {
   /** Where `/chat/completions` or `/responses` is below: `https://api.example.com/v1`. A query stays at the end. */
@@ -37,7 +38,7 @@ export interface FetchModelOptions {
 /** One server, without a gateway: nothing is tried again here and nothing is learned, but every reply is mended. */
 export function fetchModel(options: FetchModelOptions): Model {
   const { baseUrl, apiKey, model, headers = {} } = options;
-  const redact = redaction([
+  const redactor = new Redactor([
     apiKey ?? "",
     ...secretsIn(Object.entries(headers)),
     ...secretsOfUrl(new URL(baseUrl)),
@@ -47,13 +48,15 @@ export function fetchModel(options: FetchModelOptions): Model {
   return {
     ...(model === undefined ? {} : { name: model }),
     stream: (request, signal, report) =>
-      new Exchange(options, place, redact).run({ ...request, ...named }, signal, report),
+      new Exchange(options, place, redactor).run({ ...request, ...named }, signal, report),
   };
 }
 
 /** What may come after the finish has this long. */
 const graceMs = 1000;
 const usualIdleMs = 300_000;
+/** A reply of nothing but comments and empty events may take this many times as long. */
+const idleTimes = 6;
 /** The words of a refusal: how long they may take, and how many are kept. */
 const refusalMs = 5000;
 const refusalLength = 64 * 1024;
@@ -65,15 +68,15 @@ type Batch = readonly (ResponseEvent | JsonObject)[];
 class Exchange {
   readonly #options: FetchModelOptions;
   readonly #place: Place;
-  readonly #redact: Redact;
+  readonly #redactor: Redactor;
   readonly #connection = new AbortController();
   /** Why the connection was ended here. */
   #cut: StreamEnd | undefined;
 
-  constructor(options: FetchModelOptions, place: Place, redact: Redact) {
+  constructor(options: FetchModelOptions, place: Place, redactor: Redactor) {
     this.#options = options;
     this.#place = place;
-    this.#redact = redact;
+    this.#redactor = redactor;
   }
 
   async *run(
@@ -108,7 +111,7 @@ class Exchange {
     const newId = (prefix: string): string => `${prefix}_${randomUUID().replaceAll("-", "")}`;
     const now = Math.floor(Date.now() / 1000);
     try {
-      return planFor(request, { upstream, speaks, profile, newId, now, redact: this.#redact });
+      return planFor(request, { upstream, speaks, profile, newId, now, redactor: this.#redactor });
     } catch (error) {
       if (!(error instanceof WireError)) throw error;
       throw new ModelError(error.code, error.message, { cause: error });
@@ -136,7 +139,7 @@ class Exchange {
       });
     } catch (error) {
       if (signal.aborted) return undefined;
-      throw unreachableOf(error, this.#cut === "idle_timeout", this.#place, this.#redact);
+      throw unreachableOf(error, this.#cut === "idle_timeout", this.#place, this.#redactor);
     } finally {
       clearTimeout(timer);
     }
@@ -146,7 +149,7 @@ class Exchange {
     const { status, headers: told } = response;
     const location = told.get("location") ?? undefined;
     const retryAfterMs = retryAfter(told, Date.now());
-    throw refusalOf({ status, location, retryAfterMs, words }, this.#place, this.#redact);
+    throw refusalOf({ status, location, retryAfterMs, words }, this.#place, this.#redactor);
   }
 
   async *#read(
@@ -157,6 +160,8 @@ class Exchange {
     let sent = false;
     let size = 0;
     let graceEnds: number | undefined;
+    let progress = { count: 0, at: performance.now() };
+    const { idleTimeoutMs = usualIdleMs } = this.#options;
     while (!reply.ended) {
       if (reply.awaitsEnd) graceEnds ??= performance.now() + graceMs;
       const bytes = await this.#next(reader, graceEnds);
@@ -167,13 +172,17 @@ class Exchange {
         if (bytes === undefined) reply.end(this.#cut ?? "eof", events);
         else if (size > mostBytes) reply.end("transport_error", events);
         else reply.push(bytes, events);
+        if (reply.progress !== progress.count)
+          progress = { count: reply.progress, at: performance.now() };
+        else if (performance.now() - progress.at > idleTimeoutMs * idleTimes)
+          reply.end("idle_timeout", events);
       } catch (error) {
         if (!(error instanceof WireError)) throw error;
         events = [];
         reply.end("transport_error", events); // an event past all bounds
       }
       const { failure } = reply;
-      if (failure !== undefined && !sent) throw failureOf(failure, this.#place, this.#redact);
+      if (failure !== undefined && !sent) throw failureOf(failure, this.#place, this.#redactor);
       if (events.length === 0) {
         if (reply.ended) return;
         continue;

@@ -1,6 +1,6 @@
 import type { PrivacyField } from "@deltawire/tasks/chats";
 import { isFoundKind } from "./field-search.ts";
-import { formProblem, patternProblem } from "./pattern-safety.ts";
+import { compileOwnPattern } from "./own-pattern.ts";
 import { longestLabel } from "./placeholder.ts";
 
 const mostFields = 200;
@@ -8,37 +8,21 @@ const longestValue = 1000;
 
 /** What is wrong with the fields of privacy settings, each with where: `[2].pattern: matches the empty text`. */
 export function checkPrivacyFields(fields: readonly PrivacyField[]): string[] {
-  return problemsOfFields(fields, patternProblem);
-}
-
-/** The same without trying the patterns, which takes its time and has been done when they were set. */
-export function checkFormOfFields(fields: readonly PrivacyField[]): string[] {
-  return problemsOfFields(fields, formProblem);
-}
-
-function problemsOfFields(
-  fields: readonly PrivacyField[],
-  problemOf: (pattern: string) => string | undefined,
-): string[] {
   if (fields.length > mostFields)
     return [`: has ${fields.length} fields; ${mostFields} are the most`];
   return fields.flatMap((field, index) =>
-    problemsOfField(field, problemOf).map((problem) => `[${index}]${problem}`),
+    problemsOfField(field).map((problem) => `[${index}]${problem}`),
   );
 }
 
-function problemsOfField(
-  field: PrivacyField,
-  problemOf: (pattern: string) => string | undefined,
-): string[] {
-  const { kind, value, pattern, label } = field;
+function problemsOfField({ kind, value, pattern, label }: PrivacyField): string[] {
   const problems: string[] = [];
   const needsValue = kind === "name" || kind === "text";
   if (!needsValue && kind !== "pattern" && !isFoundKind(kind))
     return [`.kind: there is no kind "${String(kind)}"`];
   if (kind === "pattern") {
     if (value !== undefined) problems.push(".value: a pattern has none");
-    const problem = pattern === undefined ? "is missing" : problemOf(pattern);
+    const problem = pattern === undefined ? "is missing" : compileOwnPattern(pattern).problem;
     if (problem !== undefined) problems.push(`.pattern: ${problem}`);
   } else if (pattern !== undefined) problems.push('.pattern: only for the kind "pattern"');
   if (value !== undefined) problems.push(...valueProblems(value));

@@ -1,5 +1,6 @@
 const alphabetic = /[A-Za-z\u00C0-\u024F\u0370-\u052F]/;
-const ofWord = /[A-Za-z0-9\u00C0-\u024F\u0370-\u052F]/;
+/** Letters and digits of words that have edges. */
+export const ofWord = /[A-Za-z0-9\u00C0-\u024F\u0370-\u052F]/;
 
 /** Whether a word may begin or end here: Mark is not in "market", but in "MarkSmith". Chinese has no edges. */
 export function isEdge(text: string, at: number): boolean {

@@ -1,13 +1,15 @@
 import type { PrivacyField, PrivacyKind } from "@deltawire/tasks/chats";
-import { searchBounded } from "./bounded-search.ts";
+import { SearchTooComplexError, type LinearPattern } from "../patterns/linear-pattern.ts";
 import { endsInflected, isEdge } from "./edges.ts";
+import { compileOwnPattern } from "./own-pattern.ts";
 import { valuePatterns, type FoundKind, type ValuePattern } from "./patterns.ts";
 import { formsOf } from "./placeholder.ts";
 import { PrivacyError } from "./privacy-error.ts";
+import { searchInWindows } from "./search-windows.ts";
 import type { Span } from "./spans.ts";
 
-/** How long a person's own patterns may look at one text. */
-const limitMs = 2000;
+/** What patterns of the user's own may read of one text, all together: it takes about a fifth of a second. */
+const maxCharacters = 8_000_000;
 
 /** The name in the placeholders of a field. */
 export function labelOf({ kind, label }: PrivacyField): string {
@@ -35,14 +37,18 @@ interface Value {
 export class FieldSearch {
   readonly #looks: Look[] = [];
   readonly #values: Value[] = [];
-  readonly #own: { label: string; pattern: string; index: number }[] = [];
+  readonly #own: { label: string; pattern: LinearPattern; index: number }[] = [];
 
   constructor(fields: readonly PrivacyField[]) {
     for (const [index, field] of fields.entries()) {
       const { kind, value, pattern } = field;
       const label = labelOf(field);
       if (kind === "pattern") {
-        if (pattern !== undefined) this.#own.push({ label, pattern, index });
+        const own = compileOwnPattern(pattern ?? "");
+        // Without it the values that it is for would be sent unmasked.
+        if (own.problem !== undefined)
+          throw new PrivacyError("bad_fields", `[${index}].pattern: ${own.problem}`);
+        this.#own.push({ label, pattern: own.compiled, index });
       } else if (value !== undefined)
         this.#values.push({
           kind,
@@ -56,30 +62,30 @@ export class FieldSearch {
   }
 
   /** Values by what they look like. */
-  look(text: string, out: Span[]): void {
+  *look(text: string, out: Span[]): Generator<void> {
     for (const { kind, label, pattern } of this.#looks) {
       const { expression, length, overlaps = false } = pattern;
-      expression.lastIndex = 0;
-      for (let found = expression.exec(text); found !== null; found = expression.exec(text)) {
+      yield* searchInWindows(expression, text, (found, index) => {
         const before = found.groups?.["before"]?.length ?? 0;
         const value = before === 0 ? found[0] : found[0].slice(before);
-        const start = found.index + before;
+        const start = index + before;
         const own = length === undefined ? value.length : length(value);
         if (own > 0) out.push({ start, end: start + own, kind, label });
-        expression.lastIndex = own > 0 && !overlaps ? start + own : found.index + 1;
-      }
+        return own > 0 && !overlaps ? start + own : index + 1;
+      });
     }
   }
 
   /** Values and patterns that the settings name. */
-  find(text: string, out: Span[]): void {
+  *find(text: string, out: Span[]): Generator<void> {
     for (const { kind, label, expression, word } of this.#values)
-      for (const { 0: found, index } of text.matchAll(expression)) {
+      yield* searchInWindows(expression, text, ({ 0: found }, index) => {
         const end = index + found.length;
         if (word === undefined || isNameAt(text, index, end, word))
           out.push({ start: index, end, kind, label });
-      }
-    if (this.#own.length > 0) this.#findOwn(text, out);
+        return end;
+      });
+    if (this.#own.length > 0) yield* this.#findOwn(text, out);
   }
 
   /** Whether a value is one of the names that the settings have, or has one in it. */
@@ -89,23 +95,36 @@ export class FieldSearch {
     );
   }
 
-  #findOwn(text: string, out: Span[]): void {
-    const patterns = this.#own.map(({ pattern }) => pattern);
-    const found = searchBounded(patterns, text, limitMs);
-    if ("slow" in found) {
-      const { index, label } = this.#own[found.slow] ?? { index: 0, label: "" };
-      // A pattern may hold the very value that it is for: it is told nowhere.
+  *#findOwn(text: string, out: Span[]): Generator<void> {
+    const own = this.#own.filter(({ pattern }) => pattern.mayBeIn(text));
+    if (own.length > 1 && own.length * text.length > maxCharacters)
       throw new PrivacyError(
         "pattern_too_slow",
-        `a text of ${text.length} characters could not be searched for private values in time; simplify the pattern of privacy.fields[${index}], ${label}`,
+        `a text of ${text.length} characters is too long to be searched for ${own.length} patterns; send it in parts, use fewer patterns, or begin them with fixed characters`,
+      );
+    for (const { label, pattern, index } of own) {
+      const spans = yield* this.#search(pattern, text, index, label);
+      for (let at = 0; at < spans.length; at += 2)
+        out.push({ start: spans[at] ?? 0, end: spans[at + 1] ?? 0, kind: "pattern", label });
+    }
+  }
+
+  *#search(
+    pattern: LinearPattern,
+    text: string,
+    index: number,
+    label: string,
+  ): Generator<void, number[]> {
+    try {
+      return yield* pattern.findAllSteps(text);
+    } catch (error) {
+      if (!(error instanceof SearchTooComplexError)) throw error;
+      // A pattern may contain the very value that it is for: no message quotes it.
+      throw new PrivacyError(
+        "pattern_too_slow",
+        `a text of ${text.length} characters could not be searched for private values; simplify the pattern of privacy.fields[${index}], ${label}`,
       );
     }
-    for (const [index, ends] of found.entries())
-      for (let at = 0; at + 1 < ends.length; at += 2) {
-        const [start = 0, end = 0] = [ends[at], ends[at + 1]];
-        if (end > start)
-          out.push({ start, end, kind: "pattern", label: this.#own[index]?.label ?? "" });
-      }
   }
 }
 

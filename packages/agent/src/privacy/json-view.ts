@@ -25,9 +25,12 @@ const controls: Readonly<Record<string, string>> = {
   f: "\f",
 };
 
+const tokensPerStep = 1000;
+
 /** Of a text that is JSON; undefined if it is none. */
-export function jsonView(text: string): JsonView | undefined {
+export function* jsonView(text: string): Generator<void, JsonView | undefined> {
   if (!isJson(text)) return undefined;
+  yield;
   const view = new TextView(text);
   const tokens: JsonToken[] = [];
   /** How much shorter the view is than the text so far. */
@@ -35,6 +38,7 @@ export function jsonView(text: string): JsonView | undefined {
   let escape = nextEscape(text, 0);
   const pattern = /["\-\d]/g;
   for (let found = pattern.exec(text); found !== null; found = pattern.exec(text)) {
+    if (tokens.length % tokensPerStep === 0) yield;
     const { index } = found;
     if (found[0] !== '"') {
       const number = /[-+.\deE]+/y;
@@ -66,6 +70,7 @@ export function jsonView(text: string): JsonView | undefined {
     pattern.lastIndex = at + 1;
   }
   view.done();
+  yield;
   return { view, tokens, marked: withMarkedQuotes(view.text, tokens) };
 }
 

@@ -3,6 +3,7 @@ import type { Span } from "./spans.ts";
 
 const shortKey = 2;
 const longKey = 6;
+const charactersPerStep = 128 * 1024;
 
 interface Known {
   kind: string;
@@ -43,10 +44,17 @@ export class KnownValues {
     this.#starts[start >> 3] = (this.#starts[start >> 3] ?? 0) | (1 << (start & 7));
   }
 
-  find(text: string, out: Span[]): void {
-    if (this.#long.size + this.#short.size === 0) return;
-    let first = text.charCodeAt(0);
-    for (let at = 0; at + 1 < text.length; at += 1) {
+  *find(text: string, out: Span[]): Generator<void> {
+    for (let from = 0; from + 1 < text.length; from += charactersPerStep) {
+      if (this.#long.size + this.#short.size === 0) return;
+      this.#findBetween(text, from, Math.min(from + charactersPerStep, text.length - 1), out);
+      yield;
+    }
+  }
+
+  #findBetween(text: string, from: number, to: number, out: Span[]): void {
+    let first = text.charCodeAt(from);
+    for (let at = from; at < to; at += 1) {
       const second = text.charCodeAt(at + 1);
       const start = folded(first, second);
       if (((this.#starts[start >> 3] ?? 0) >> (start & 7)) & 1) {

@@ -140,19 +140,26 @@ function digitsBetween(least: number, most: number): (value: string) => number {
 
 /** The longest beginning that has the digits of a card and a right check digit, and that no digit follows. */
 function cardLength(value: string): number {
-  const ends = [...value.matchAll(/\d/g)].map(({ index }) => index + 1);
-  for (let count = ends.length; count >= 13; count -= 1) {
+  const digits: number[] = [];
+  const ends: number[] = [];
+  for (let at = 0; at < value.length; at += 1) {
+    const digit = value.charCodeAt(at) - 48;
+    if (digit < 0 || digit > 9) continue;
+    digits.push(digit);
+    ends.push(at + 1);
+  }
+  for (let count = digits.length; count >= 13; count -= 1) {
     const end = ends[count - 1] ?? 0;
-    if (/\d/.test(value[end] ?? "")) continue;
-    if (hasRightCheckDigit(value.slice(0, end).replaceAll(/\D/g, ""))) return end;
+    // The next digit must not follow at once.
+    if (ends[count] !== end + 1 && hasRightCheckDigit(digits, count)) return end;
   }
   return 0;
 }
 
-function hasRightCheckDigit(digits: string): boolean {
+function hasRightCheckDigit(digits: readonly number[], count: number): boolean {
   let sum = 0;
-  for (let at = digits.length - 1, doubled = false; at >= 0; at -= 1, doubled = !doubled) {
-    const digit = digits.charCodeAt(at) - 48;
+  for (let at = count - 1, doubled = false; at >= 0; at -= 1, doubled = !doubled) {
+    const digit = digits[at] ?? 0;
     const counted = doubled ? digit * 2 : digit;
     sum += counted > 9 ? counted - 9 : counted;
   }

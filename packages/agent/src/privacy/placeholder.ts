@@ -1,3 +1,5 @@
+import { ofWord } from "./edges.ts";
+
 /* `{{EMAIL_1_x7f3}}`: a label, a number, and the tag of the chat, so that a template's own `{{EMAIL_1}}` is never meant. */
 
 export const longestLabel = 30;
@@ -38,7 +40,7 @@ const unfinished = new RegExp(
 );
 /** Of a text that was cut short in the middle of a placeholder: what stood before that. */
 export function withoutHalfPlaceholder(text: string): string {
-  return text.replace(/\s*\{\{[ \t]{0,2}[A-Za-z0-9_]{0,60}[ \t]{0,2}\}?$/, "");
+  return text.replace(/(?<!\s)\s*\{\{[ \t]{0,2}[A-Za-z0-9_]{0,60}[ \t]{0,2}\}?$/, "");
 }
 
 /** An opening of 6, blanks, 49 characters of which 48 have two backslashes, blanks, and half an end. */
@@ -119,3 +121,30 @@ export function unfinishedFrom(text: string): number {
   const found = unfinished.exec(tail);
   return found === null ? text.length : from + found.index;
 }
+
+/** A longer word is passed on: what begins with 100 characters of it is found by those. */
+const longestWord = 400;
+
+/**
+ * Where a word at the end of a text begins its first placeholder; `end` if there is none in it. The word may go on in what
+ * follows. In the text of JSON a letter may be written as an escape, of which half may be there.
+ */
+export function unfinishedWordFrom(text: string, end: number, isJson: boolean): number {
+  const from = Math.max(0, end - longestWord);
+  const tail = text.slice(from, end);
+  if (!tail.includes("}}") && !/%7D%7D/i.test(tail)) return end;
+  const letters = isJson ? lettersInJson : lettersOnly;
+  const found = [...tail.matchAll(written)];
+  let start = tail.length;
+  for (const { index, 0: whole } of found.toReversed()) {
+    const between = tail.slice(index + whole.length, start);
+    const isGoingOn = start === tail.length && isJson ? halfEscape : /$/;
+    if (!letters.test(between.replace(isGoingOn, ""))) break;
+    start = index;
+  }
+  return from + start;
+}
+
+const lettersOnly = new RegExp(`^${ofWord.source}*$`);
+const lettersInJson = new RegExp(String.raw`^(?:${ofWord.source}|\\u[0-9a-f]{4})*$`, "i");
+const halfEscape = /\\(?:u[0-9a-f]{0,3})?$/i;

@@ -1,27 +1,44 @@
-import { unfinishedFrom } from "./placeholder.ts";
+import { unfinishedFrom, unfinishedWordFrom } from "./placeholder.ts";
 
-/** Text that comes in pieces, with the private values in it again. What may become a placeholder waits for the next piece. */
+/** How much of what was passed on is remembered: a value may be the end of a word that began there. */
+const remembered = 100;
+
+/**
+ * Text that comes in pieces, with the private values in it again. What may become a placeholder waits for the next piece,
+ * and so does a value until its word has ended: with the letters that follow it is a private value of its own, and is known
+ * as one before anybody sees it.
+ */
 export class StreamUnmasker {
-  readonly #unmask: (text: string) => string;
+  readonly #unmask: (text: string, before: string) => string;
+  readonly #isJson: boolean;
   #held = "";
+  #before = "";
 
-  /** `vault.unmask`, or `vault.unmaskJson` for the text of arguments. */
-  constructor(unmask: (text: string) => string) {
+  /** `vault.unmask`, or with `isJson` `vault.unmaskJson` for the text of arguments. */
+  constructor(unmask: (text: string, before: string) => string, { isJson = false } = {}) {
     this.#unmask = unmask;
+    this.#isJson = isJson;
   }
 
   /** What can go on. */
   push(delta: string): string {
     const text = this.#held + delta;
-    const end = unfinishedFrom(text);
+    const end = unfinishedWordFrom(text, unfinishedFrom(text), this.#isJson);
     this.#held = text.slice(end);
-    return this.#unmask(text.slice(0, end));
+    return this.#passOn(text.slice(0, end));
   }
 
-  /** The rest: it has become none. */
+  /** The rest. */
   end(): string {
     const rest = this.#held;
     this.#held = "";
-    return rest;
+    return this.#passOn(rest);
+  }
+
+  #passOn(text: string): string {
+    if (text === "") return "";
+    const unmasked = this.#unmask(text, this.#before);
+    this.#before = (this.#before + unmasked).slice(-remembered);
+    return unmasked;
   }
 }

@@ -77,9 +77,9 @@ export class UnmaskedReply {
     const key = keyOf(event);
     let open = this.#open.get(key);
     if (open === undefined) {
-      const unmask = (text: string): string =>
-        isJson ? this.#vault.unmaskJson(text) : this.#vault.unmask(text);
-      open = { unmasker: new StreamUnmasker(unmask), last: event };
+      const unmask = (text: string, before: string): string =>
+        isJson ? this.#vault.unmaskJson(text, before) : this.#vault.unmask(text, before);
+      open = { unmasker: new StreamUnmasker(unmask, { isJson }), last: event };
       this.#open.set(key, open);
     }
     open.last = event;

@@ -1,9 +1,11 @@
 import type { Placeholder, PrivacyField } from "@deltawire/tasks/chats";
-import { checkFormOfFields } from "./check-fields.ts";
+import { runAtOnce } from "../event-loop.ts";
+import { checkPrivacyFields } from "./check-fields.ts";
 import { wordAround } from "./edges.ts";
 import { FieldSearch, isFoundKind, labelOf } from "./field-search.ts";
 import { jsonView, type JsonView } from "./json-view.ts";
 import { KnownValues } from "./known-values.ts";
+import { MaskedTexts } from "./masked-texts.ts";
 import {
   exactPlaceholders,
   formsOf,
@@ -34,12 +36,15 @@ export class Vault {
   readonly #fields: readonly PrivacyField[];
   readonly #search: FieldSearch;
   readonly #known = new KnownValues();
+  readonly #maskedTexts = new MaskedTexts();
   readonly #placeholders = new Map<string, string>();
   readonly #values = new Map<string, Placeholder>();
   readonly #numbers = new Map<string, number>();
   readonly #exact: RegExp;
   #fresh: Placeholder[] = [];
+  #characters = 0;
   #keeping: Promise<void> = Promise.resolve();
+  #isKeeping = false;
 
   /** `tag`: four of a-z and 0-9, for a chat that has no placeholders yet. */
   constructor(options: {
@@ -48,7 +53,7 @@ export class Vault {
     tag: string;
   }) {
     const { fields, known } = options;
-    const problems = checkFormOfFields(fields);
+    const problems = checkPrivacyFields(fields);
     if (problems.length > 0) throw new PrivacyError("bad_fields", problems.join("\n"));
     const parts = known.flatMap(({ placeholder }) => partsOf(placeholder) ?? []);
     this.tag = parts[0]?.tag ?? options.tag;
@@ -70,44 +75,67 @@ export class Vault {
     return this.#values.size;
   }
 
-  /** With placeholders for all private values. Placeholders that are there stay. */
+  /** Of all its values and cached texts: about how much memory it takes. */
+  get characters(): number {
+    return this.#characters + this.#maskedTexts.characters;
+  }
+
+  /** With placeholders for all private values. Placeholders that are there stay. For short texts: see `maskSteps`. */
   mask(text: string): string {
-    return this.#untilSettled(text, (before) => {
-      const spans = this.#find(before);
-      if (spans.length === 0) return before;
-      const pieces: string[] = [];
-      let at = 0;
-      for (const { start, end, kind, label } of spans) {
-        pieces.push(
-          before.slice(at, start),
-          this.#placeholderFor(before.slice(start, end), kind, label),
-        );
-        at = end;
-      }
-      return pieces.join("") + before.slice(at);
-    });
+    return runAtOnce(this.maskSteps(text));
+  }
+
+  /** The same in steps of some milliseconds each. Between them other texts may be masked and new values be learned. */
+  *maskSteps(text: string): Generator<void, string> {
+    return yield* this.#cached(text, "text", (before) => this.#maskOnce(before));
   }
 
   /** The same for a text that may be JSON: then values are those that its strings mean, and it stays JSON. */
   maskJson(text: string): string {
-    return this.#untilSettled(text, (before) => {
-      const json = jsonView(before);
-      return json === undefined ? this.mask(before) : this.#maskStrings(before, json);
-    });
+    return runAtOnce(this.maskJsonSteps(text));
   }
 
-  /** The values again, for all that is written like one of our placeholders. What is unknown stays. */
-  unmask(text: string): string {
-    return this.#unmasked(text, { isJson: false });
+  *maskJsonSteps(text: string): Generator<void, string> {
+    return yield* this.#cached(text, "json", (before) => this.#maskJsonOnce(before));
+  }
+
+  *#maskOnce(before: string): Generator<void, string> {
+    const spans = yield* this.#find(before);
+    if (spans.length === 0) return before;
+    const pieces: string[] = [];
+    let at = 0;
+    for (const { start, end, kind, label } of spans) {
+      pieces.push(
+        before.slice(at, start),
+        this.#placeholderFor(before.slice(start, end), kind, label),
+      );
+      at = end;
+    }
+    return pieces.join("") + before.slice(at);
+  }
+
+  *#maskJsonOnce(before: string): Generator<void, string> {
+    const json = yield* jsonView(before);
+    return json === undefined
+      ? (yield* this.#untilSettled(before, (text) => this.#maskOnce(text))).masked
+      : yield* this.#maskStrings(before, json);
+  }
+
+  /**
+   * The values again, for all that is written like one of our placeholders. What is unknown stays. What a value makes of
+   * the word that it stands in may be a new value: `keepFresh` before anybody sees it. `before`: what stands before the text.
+   */
+  unmask(text: string, before = ""): string {
+    return this.#unmasked(text, before, { isJson: false });
   }
 
   /** For the arguments of a call or a piece of them: values are written as within the strings of JSON. */
-  unmaskJson(text: string): string {
-    return this.#unmasked(text, { isJson: true });
+  unmaskJson(text: string, before = ""): string {
+    return this.#unmasked(text, before, { isJson: true });
   }
 
   isPrivate(text: string): boolean {
-    return this.#find(text).length > 0;
+    return this.#findAtOnce(text).length > 0;
   }
 
   /**
@@ -120,12 +148,12 @@ export class Vault {
     const near = text.slice(from, at + reach);
     const isCut = ({ start, end }: Span): boolean =>
       (start === 0 && from > 0) || (end === near.length && from + end < text.length);
-    let spans = this.#find(near);
+    let spans = this.#findAtOnce(near);
     const known = this.size;
     for (const span of spans)
       if (!isCut(span))
         this.#placeholderFor(near.slice(span.start, span.end), span.kind, span.label);
-    if (this.size > known) spans = this.#find(near);
+    if (this.size > known) spans = this.#findAtOnce(near);
     const cut = spans.find(({ start, end }) => from + start < at && at < from + end);
     return cut === undefined ? at : from + cut.start;
   }
@@ -133,6 +161,11 @@ export class Vault {
   /** What was added since the last time. */
   takeFresh(): Placeholder[] {
     return this.#fresh.splice(0);
+  }
+
+  /** Whether `keepFresh` has anything to do, or is still at it. */
+  get hasFresh(): boolean {
+    return this.#fresh.length > 0 || this.#isKeeping;
   }
 
   /** Keeps what was added, after whoever is at it: what one round has named, the next may send. */
@@ -150,22 +183,28 @@ export class Vault {
       }
     })();
     this.#keeping = mine;
-    return mine;
+    this.#isKeeping = true;
+    try {
+      await mine;
+    } finally {
+      if (this.#keeping === mine) this.#isKeeping = false;
+    }
   }
 
-  #unmasked(text: string, { isJson }: { isJson: boolean }): string {
+  #unmasked(text: string, before: string, { isJson }: { isJson: boolean }): string {
     const unmasked = replaceWritten(
       text,
       (placeholder) => this.#values.get(placeholder)?.value,
       (value) => (isJson ? inArgument(value) : value),
     );
+    const read = isJson ? withoutEscapes : (written: string): string => written;
     for (const { placeholder, start, end } of unmasked.replaced) {
       const known = this.#values.get(placeholder);
-      const written = unmasked.text.slice(Math.max(0, start - around), start);
-      // An "n" of `\n` is a part of no word.
-      const before = isJson ? written.replace(/^[^]*\\./, "") : written;
-      if (known !== undefined)
-        this.#learnWord(known, before, unmasked.text.slice(end, end + around));
+      if (known === undefined) continue;
+      const written = (before + unmasked.text.slice(Math.max(0, start - around), start)).slice(
+        -around,
+      );
+      this.#learnWord(known, read(written), read(unmasked.text.slice(end, end + around)));
     }
     return unmasked.text;
   }
@@ -175,7 +214,7 @@ export class Vault {
     const word = wordAround(before, after);
     if (word.before === "" && word.after === "") return;
     const isFoundIn = (start: string, end: string): boolean =>
-      this.#find(start + value + end).some(
+      this.#findAtOnce(start + value + end).some(
         (span) => span.start <= start.length && span.end >= start.length + value.length,
       );
     if (isFoundIn(before, after) || !isFoundIn("", "")) return;
@@ -183,21 +222,40 @@ export class Vault {
     this.#placeholderFor(word.before + value + word.after, kind, label);
   }
 
-  #untilSettled(text: string, pass: (text: string) => string): string {
-    let before = text;
-    for (let count = 0; count < mostPasses; count += 1) {
-      const after = pass(before);
-      if (after === before) break;
-      before = after;
-    }
-    return before;
+  *#cached(
+    text: string,
+    syntax: "text" | "json",
+    pass: (text: string) => Generator<void, string>,
+  ): Generator<void, string> {
+    const key = this.#maskedTexts.keyOf(text, syntax);
+    if (key === undefined) return (yield* this.#untilSettled(text, pass)).masked;
+    const cached = this.#maskedTexts.get(key, text, this.size);
+    if (cached !== undefined) return cached;
+    const { masked, settledAt } = yield* this.#untilSettled(text, pass);
+    if (settledAt === this.size) this.#maskedTexts.set(key, text, masked, settledAt);
+    return masked;
   }
 
-  #maskStrings(text: string, { view, tokens, marked }: JsonView): string {
+  /** `settledAt`: how many values were known when a last pass found nothing; undefined if none did. */
+  *#untilSettled(
+    text: string,
+    pass: (text: string) => Generator<void, string>,
+  ): Generator<void, { masked: string; settledAt: number | undefined }> {
+    let before = text;
+    for (let count = 0; count < mostPasses; count += 1) {
+      const known = this.size;
+      const after = yield* pass(before);
+      if (after === before) return { masked: before, settledAt: known };
+      before = after;
+    }
+    return { masked: before, settledAt: undefined };
+  }
+
+  *#maskStrings(text: string, { view, tokens, marked }: JsonView): Generator<void, string> {
     const pieces: string[] = [];
     let at = 0;
     let next = 0;
-    for (const span of this.#find(view.text, marked)) {
+    for (const span of yield* this.#find(view.text, marked)) {
       while ((tokens[next]?.end ?? Infinity) <= span.start) next += 1;
       for (let index = next; (tokens[index]?.start ?? Infinity) < span.end; index += 1) {
         const token = tokens[index];
@@ -221,21 +279,25 @@ export class Vault {
     return pieces.join("") + text.slice(at);
   }
 
+  #findAtOnce(text: string): Span[] {
+    return runAtOnce(this.#find(text));
+  }
+
   /** What is private in a text and no placeholder yet. `marked`: the same with JSON's own quotes marked. */
-  #find(text: string, marked?: string): Span[] {
-    const plain = withoutPlaceholders(text, this.#exact);
-    const loose = loosened(
-      marked === undefined ? plain.text : withoutPlaceholders(marked, this.#exact).text,
+  *#find(text: string, marked?: string): Generator<void, Span[]> {
+    const plain = yield* withoutPlaceholders(text, this.#exact);
+    const loose = yield* loosened(
+      marked === undefined ? plain.text : (yield* withoutPlaceholders(marked, this.#exact)).text,
     );
     const spans: Span[] = [];
-    this.#search.find(plain.text, spans);
-    this.#known.find(plain.text, spans);
+    yield* this.#search.find(plain.text, spans);
+    yield* this.#known.find(plain.text, spans);
     const first = spans.length;
     // An "n" of `\n` is none of the address behind it: what looks like a value is looked for in what the text means.
-    this.#search.look(loose.text, spans);
+    yield* this.#search.look(loose.text, spans);
     if (!loose.isSame) {
-      this.#search.find(loose.text, spans);
-      this.#known.find(loose.text, spans);
+      yield* this.#search.find(loose.text, spans);
+      yield* this.#known.find(loose.text, spans);
       for (const span of spans.slice(first)) {
         span.start = loose.sourceStart(span.start);
         span.end = loose.sourceEnd(span.end);
@@ -265,11 +327,12 @@ export class Vault {
   #learn(learned: Placeholder): void {
     const { placeholder, value, kind } = learned;
     this.#values.set(placeholder, learned);
+    this.#characters += placeholder.length + value.length;
     if (!this.#placeholders.has(value)) this.#placeholders.set(value, placeholder);
     const { label, number } = partsOf(placeholder) ?? { label: "", number: 0 };
     this.#numbers.set(label, Math.max(number, this.#numbers.get(label) ?? 0));
     if (value.length < shortestKnown || !this.#isLookedFor(value, kind, label)) return;
-    const isWord = kind === "name" || !isDistinctive(value);
+    const isWord = value.length < longestNamed && (kind === "name" || !isDistinctive(value));
     for (const form of formsOf(value)) this.#known.add(form, { kind, label, isWord });
   }
 
@@ -285,12 +348,21 @@ export class Vault {
   }
 }
 
+/** What is longer is found wherever it stands, whatever its kind. */
+const longestNamed = 100;
 /** What is shorter is nearly everywhere. */
 const shortestKnown = 3;
 
 /** Whether a value is so much one that it is the same everywhere: a password may be an ordinary word, and then is one alone. */
 function isDistinctive(value: string): boolean {
   return value.length >= 8 || (value.length >= 5 && /[^\p{Ll}]/u.test(value));
+}
+
+/** What the text of a JSON string means; an "n" of `\\n` is a part of no word. Half an escape is none. */
+function withoutEscapes(written: string): string {
+  return written.replace(/\\(?:u([0-9a-f]{4})|.|$)/gi, (_, code: string | undefined) =>
+    code === undefined ? " " : String.fromCharCode(Number.parseInt(code, 16)),
+  );
 }
 
 function betweenPlaceholders(span: Span, text: string): Span[] {

@@ -23,7 +23,7 @@ import { LatestProgress } from "../log/latest-progress.ts";
 import type { Model } from "../model.ts";
 import type { ModelWaits } from "../model/model-waits.ts";
 import type { PrivateParts } from "../log/private-parts.ts";
-import type { Redact } from "../redaction.ts";
+import type { Redact } from "../redaction/redactor.ts";
 import type { TaskRequest } from "../task-request.ts";
 import { Stopped, throwIfStopped, type Stop } from "./stop.ts";
 import { TaskRun } from "./task-run.ts";

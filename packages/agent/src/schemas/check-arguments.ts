@@ -1,8 +1,11 @@
 import type { Checked } from "./input-schema.ts";
 import { messageOf } from "../event-text.ts";
 import type { Tool } from "../tool.ts";
-import { expanded } from "../variables/expanded-arguments.ts";
+import { expandArguments } from "../variables/expanded-arguments.ts";
 import type { Variables } from "../variables/variables.ts";
+
+/** `expanded`: the JSON that was checked, if references were replaced in it. */
+export type CheckedArguments = Checked & { expanded?: string };
 
 /**
  * Arguments are read strictly: what is not JSON is never mended and run. References to `variables` are expanded before
@@ -12,7 +15,7 @@ export async function checkArguments(
   tool: Tool,
   text: string,
   variables: Variables | undefined,
-): Promise<Checked> {
+): Promise<CheckedArguments> {
   const json = text === "" ? "{}" : text;
   let value: unknown;
   try {
@@ -23,8 +26,10 @@ export async function checkArguments(
   if (typeof value !== "object" || value === null || Array.isArray(value))
     return { ok: false, problems: ["the arguments must be a JSON object"] };
   try {
-    const given = await expanded(tool.name, json, variables);
-    return given.ok ? await tool.check(given.value) : given;
+    const given = await expandArguments(tool, json, variables);
+    if (!given.ok) return given;
+    const checked = await tool.check(given.value);
+    return given.text === undefined ? checked : { ...checked, expanded: given.text };
   } catch (error) {
     return { ok: false, problems: [`the arguments could not be checked: ${messageOf(error)}`] };
   }

@@ -21,14 +21,24 @@ export function referencesIn(json: string): string[] {
   return [...names];
 }
 
-/** What JSON says, with texts in the place of their names. Once: what comes in that way is never looked at. */
-export function expandReferences(json: string, values: ReadonlyMap<string, string>): JsonValue {
-  return inStrings(json, (written) =>
+/**
+ * What JSON says, with texts in the place of their names. Once: what comes in that way is never looked at. Undefined if
+ * that would put in more than `longest` characters.
+ */
+export function expandReferences(
+  json: string,
+  values: ReadonlyMap<string, string>,
+  longest = Infinity,
+): JsonValue | undefined {
+  let length = 0;
+  const expanded = inStrings(json, (written) =>
     written.replace(reference, (whole, name: string) => {
       const value = values.get(nameOf(name) ?? "");
-      return value === undefined ? whole : JSON.stringify(value).slice(1, -1);
+      length += value?.length ?? 0;
+      return value === undefined || length > longest ? whole : JSON.stringify(value).slice(1, -1);
     }),
   );
+  return length > longest ? undefined : expanded;
 }
 
 /** `change` gets every string that is a value, with its quotes, as it is written. */

@@ -1,15 +1,25 @@
 import { blobPath } from "@deltawire/tasks";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { Cuts } from "../../src/calls/cuts.ts";
 import { longestForModel, pageOf, shorten } from "../../src/calls/long-results.ts";
 import { messageParts } from "../../src/chats/attachments.ts";
 import { pdfTextOf } from "../../src/chats/pdf-text.ts";
 import { titleRequest } from "../../src/chats/title.ts";
 import { defineTool } from "../../src/define-tool.ts";
 import { MemoryBlobs } from "../../src/log/blobs.ts";
+import { MemoryLog } from "../../src/log/memory-log.ts";
 import { able } from "../chats/abilities.ts";
 import { smallPdf } from "../chats/small-pdf.ts";
-import { ended, scriptedAgent, start, toldResults } from "../run-kit.ts";
+import {
+  ended,
+  resultsIn,
+  scriptedAgent,
+  start,
+  textOf,
+  textOfLog,
+  toldResults,
+} from "../run-kit.ts";
 import { formsOf, newVault, privateText, values } from "./private-texts.ts";
 
 const name = "Ada Lovelace";
@@ -199,4 +209,26 @@ describe("no piece of a value is told", () => {
     const plain = await pdfTextOf("hash", pdf, blobs);
     expect(hasPieceOf(vault.mask(JSON.stringify(plain)), name)).toBe(true);
   });
+});
+
+test("values that were found at a cut are stored before anything of the result is", async () => {
+  const long = defineTool({ name: "fetch", description: "", run: () => "w ".repeat(20_000) });
+  for (const isFull of [false, true]) {
+    const { agent } = scriptedAgent([[{ call: "fetch", args: {} }]], { tools: [long] });
+    const log = new MemoryLog();
+    const logged: string[] = [];
+    const cuts: Cuts = {
+      cutBefore: (_text, at) => at - 7,
+      async stored() {
+        logged.push(await textOfLog({ log, id: started.id }));
+        if (isFull) throw new Error("the disk is full");
+      },
+    };
+    const started = await start(agent, { chat_id: "chat" }, { log, cutsOf: () => cuts });
+    const { view } = await ended(started);
+    expect(logged).toHaveLength(1);
+    expect(logged.join()).not.toContain("w w ");
+    const told = isFull ? "could not be kept: the disk is full" : "w w w";
+    expect(textOf(resultsIn(view.output)[0])).toContain(told);
+  }
 });

@@ -5,6 +5,7 @@ import type { ToolContext } from "../../src/tool.ts";
 import { newVault } from "./private-texts.ts";
 
 const context = {} as ToolContext;
+const keepNothing = (): Promise<void> => Promise.resolve();
 const echo = { name: "echo", description: "Echoes.", run: (input: unknown) => ({ got: input }) };
 
 test("a tool that wants no private values gets placeholders, and its answer is told with values", async () => {
@@ -20,6 +21,7 @@ test("a tool that wants no private values gets placeholders, and its answer is t
       },
     }),
     vault,
+    keepNothing,
   );
   const input = { to: ["ada@example.com"], deep: { "ada@example.com": 1 } };
   expect(await tool.run(input, context)).toEqual({ got: input, at: new Date(0) });
@@ -28,5 +30,5 @@ test("a tool that wants no private values gets placeholders, and its answer is t
 
 test("every other tool is as it is", () => {
   const tool = defineTool(echo);
-  expect(maskedTool(tool, newVault())).toBe(tool);
+  expect(maskedTool(tool, newVault(), keepNothing)).toBe(tool);
 });

@@ -45,13 +45,13 @@ test("where a stream is cut changes nothing", () => {
   );
 });
 
-test("letter by letter, only what may become a placeholder waits", () => {
+test("letter by letter, only what may become a placeholder waits, and a value until its word ends", () => {
   const vault = vaultOfAll();
   const unmasker = new StreamUnmasker((text) => vault.unmask(text));
   const out = Array.from("a {b} {{EMAIL_1_x7f3}} {{x!", (letter) => unmasker.push(letter));
   expect(out.slice(0, 6)).toEqual(["a", " ", "", "{b", "}", " "]);
   expect(out.slice(6, 21).join("")).toBe("");
-  expect(out.slice(21)).toEqual(["ada@example.com", " ", "", "", "", "{{x!"]);
+  expect(out.slice(21)).toEqual(["", "ada@example.com ", "", "", "", "{{x!"]);
   expect(unmasker.end()).toBe("");
 });
 

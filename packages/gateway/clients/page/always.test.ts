@@ -41,7 +41,7 @@ async function expectSame(...tabs: Page[]): Promise<void> {
 function wordCount(tab: Page): Promise<number> {
   return lastAnswer(tab)
     .getByText(/^this is a long answer/)
-    .innerText({ timeout: 15_000 })
+    .innerText({ timeout: 30_000 })
     .then((text) => text.split(/\s+/).length);
 }
 
@@ -52,7 +52,7 @@ function notice(tab: Page) {
 /** It says so, and after a while nothing. Begun before it is back: what it says is gone soon. */
 async function expectBack(tab: Page): Promise<void> {
   await notice(tab).getByText("Connected again").waitFor({ timeout: 30_000 });
-  await expect.poll(() => notice(tab).innerText(), { timeout: 10_000 }).toBe("");
+  await expect.poll(() => notice(tab).innerText(), { timeout: 30_000 }).toBe("");
 }
 
 describe("a reload", () => {

@@ -16,6 +16,36 @@ const ringBell = defineTool<{ room: string; times: number }>({
   approval: "ask once",
   run: ({ room, times }) => `Rang ${times} times in ${room}.`,
 });
+/** Long enough to become a variable: `read_notes_1`. */
+const notes = `first line\n${"Notes of nobody in particular. ".repeat(200)}\nlast line`;
+const readNotes = defineTool({
+  name: "read_notes",
+  description: "Reads the notes.",
+  run: () => notes,
+});
+const readBook = defineTool({
+  name: "read_book",
+  description: "Reads a book.",
+  run: () => `first page\n${notes.repeat(5)}\u2062\nlast page`,
+});
+const sendNote = defineTool<{ text: string }>({
+  name: "send_note",
+  description: "Sends a note.",
+  input: {
+    type: "object",
+    properties: { text: { type: "string" } },
+    required: ["text"],
+    additionalProperties: false,
+  },
+  approval: "ask always",
+  run: ({ text }) => `Sent ${text.length} characters.`,
+});
+const scribe = defineAgent({
+  name: "scribe",
+  instructions: "You send notes.",
+  model: "lab/clean",
+  tools: [readNotes, readBook, sendNote],
+});
 const porter = defineAgent({
   name: "porter",
   instructions: "You ring bells.",
@@ -23,7 +53,7 @@ const porter = defineAgent({
   tools: [ringBell],
 });
 
-const stage = staged({ agents: [porter] });
+const stage = staged({ agents: [porter, scribe] });
 const message = 'please send_message to Bob: "hello"';
 
 /** The question where it is asked. */
@@ -51,6 +81,40 @@ async function expectSame(one: Locator, other: Locator): Promise<void> {
 
 const nothingWaits = "Approvals: nothing waits";
 const oneWaits = "Approvals: 1 waiting for you";
+
+describe("a call with the name of a variable", () => {
+  const askedWith = async (tool: string) => {
+    const { tab } = await opened({ says: `please ${tool}`, agent: "scribe" });
+    await endedAnswer(tab);
+    await ask(tab, `please send_note: "see {{var:${tool}_1}}"`);
+    const question = askedIn(tab, "May send_note run?");
+    await question.waitFor();
+    return { tab, question, shown: question.getByRole("group", { name: "Arguments" }) };
+  };
+
+  test("is asked about with the content of the variable, and that runs", async () => {
+    const { tab, question, shown } = await askedWith("read_notes");
+    const text = JSON.stringify({ text: `see ${notes}` }, null, 2);
+    await expect.poll(() => shown.textContent()).toBe(text);
+    await takePicture(tab, "approvals-variable");
+    await question.getByRole("button", { name: "Approve" }).click();
+    await lastAnswer(tab)
+      .getByText(`Sent ${`see ${notes}`.length} characters.`)
+      .first()
+      .waitFor();
+  });
+
+  test("shows the beginning and the end of a long one, and all of it when it is wanted", async () => {
+    const { tab, question, shown } = await askedWith("read_book");
+    await expect
+      .poll(() => shown.textContent())
+      .toMatch(/first page[^]*are not shown here[^]*last page/);
+    await takePicture(tab, "approvals-long-variable");
+    await question.getByRole("button", { name: "Show all of it" }).click();
+    await expect.poll(() => shown.textContent()).toContain("\\u2062\\nlast page");
+    expect((await shown.textContent())?.length).toBeGreaterThan(30_000);
+  });
+});
 
 describe("a question", () => {
   test("stands at its call, in the tray, in the list and in the tab's title, until it is decided", async () => {

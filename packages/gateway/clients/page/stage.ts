@@ -186,7 +186,7 @@ function answers(tab: Page): Locator {
 }
 
 /** The last answer, when it has ended; one that is very long takes longer. */
-export async function endedAnswer(tab: Page, timeout = 15_000): Promise<Locator> {
+export async function endedAnswer(tab: Page, timeout = 30_000): Promise<Locator> {
   const answer = lastAnswer(tab);
   await answer.and(tab.locator(":not([aria-busy])")).waitFor({ timeout });
   return answer;
@@ -237,7 +237,7 @@ export class Person {
       ...options,
     });
     // Whatever does not come in this time on a busy machine does not come.
-    context.setDefaultTimeout(15_000);
+    context.setDefaultTimeout(30_000);
     const person = new Person(context, url);
     context.on("request", (request) => person.asked.push(request.url()));
     context.on("weberror", (error) => person.complaints.push(String(error.error())));

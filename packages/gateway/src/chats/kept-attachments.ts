@@ -39,7 +39,10 @@ async function knownBlob(
 ): Promise<Attachment> {
   const blob = await blobs.get(attachment.url.slice(blobPath.length));
   if (blob === undefined)
-    throw invalid(`${param}.url`, "there is no such blob; it may have been removed");
+    throw invalid(
+      `${param}.url`,
+      "there is no such blob; files that are not sent are stored for 30 days: attach it again",
+    );
   const media_type = checkedType(attachment, blob.mediaType, blob.bytes, param);
   return { ...attachment, media_type, size: blob.bytes.byteLength };
 }

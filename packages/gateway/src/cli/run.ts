@@ -8,7 +8,13 @@ import type { Terminal } from "./world.ts";
 /** Runs a command and returns its exit code: 0 done, 1 failed, 2 typed or configured wrongly. */
 export async function run(argv: readonly string[], terminal: Terminal): Promise<number> {
   try {
-    return await runCommand(readArguments(argv), terminal);
+    const command = readArguments(argv);
+    const code = await runCommand(command, terminal);
+    const { failure } = terminal.stdout;
+    // A gateway serves without its greeting.
+    if (failure === undefined || command.name === "serve") return code;
+    terminal.stderr.write(`standard output cannot be written: ${failure.message}\n`);
+    return code === 0 ? 1 : code;
   } catch (error) {
     const wrong = error instanceof UsageError || error instanceof ConfigError;
     const { message } = error as Error;

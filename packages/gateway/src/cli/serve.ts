@@ -29,11 +29,16 @@ export async function serve(
   );
   // Whoever reads the greeting may tell it to stop at once.
   const stopped = stopSignal();
-  stdout.write(
+  const isGreeted = stdout.write(
     flags.json
       ? `${JSON.stringify(summary(gateway, loaded))}\n`
       : greeting(gateway, loaded, flags, terminal),
   );
+  if (isGreeted === false)
+    gateway.log.warn(
+      { url: gateway.url, cause: stdout.failure?.message },
+      "listening; standard output cannot be written",
+    );
   await stopped;
   if (!flags.json) stderr.write("Stopping: open streams may finish. Once more to stop at once.\n");
   process.once("SIGINT", () => process.exit(130));

@@ -3,7 +3,8 @@ import type { LogTarget } from "../log.ts";
 
 /** What a command may use of the machine. */
 export interface Terminal extends World {
-  readonly stdout: LogTarget;
+  /** `failure`: why something could not be written. */
+  readonly stdout: LogTarget & { readonly failure?: Error | undefined };
   readonly stderr: LogTarget;
 }
 

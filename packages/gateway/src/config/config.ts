@@ -36,6 +36,8 @@ export interface ServerConfig {
   readonly corsOrigins: readonly string[];
   /** The largest request body, unpacked. */
   readonly maxBodyBytes: number;
+  /** The most values of a request's JSON body. */
+  readonly maxJsonValues: number;
   /** How long open streams may go on after SIGTERM. */
   readonly drainSeconds: number;
   readonly logLevel: LogLevel;
@@ -46,7 +48,7 @@ export interface ServerConfig {
 export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
 
 export interface ClientConfig {
-  /** For the log. */
+  /** Unique. The log names the client by it, and what is stored for a client is found under it. */
   readonly name: string;
   readonly token: string;
   /** Document 001 as a service: calls in deltas, or each in one piece. */

@@ -1,12 +1,18 @@
 import type { Profile } from "@deltawire/wire";
 import type { Setting } from "./setting.ts";
 
-type FlagName = Exclude<keyof Profile, "name">;
+type FlagName = Exclude<keyof Profile, "name" | "stated">;
 type Flag<Value> = Pick<Setting, "type" | "description"> & { words?: readonly WordOf<Value>[] };
 type WordOf<Value> = Value extends readonly (infer Item)[] ? Item : Value;
 
 /** The settings of `[upstreams.*.flags]`: what an upstream does otherwise than its profile says. */
 export const profileFlags = {
+  chatRequests: {
+    type: "word",
+    words: ["as-sent", "adapted"],
+    description:
+      "A Chat client's request: only flags set here or learned change it, or all of the profile's.",
+  },
   developerRole: {
     type: "word",
     words: ["system", "developer"],

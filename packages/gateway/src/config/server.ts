@@ -53,6 +53,7 @@ export function readServer(
       return [];
     }),
     maxBodyBytes: Math.floor(given.max_body_mb * 1024 * 1024),
+    maxJsonValues: given.max_json_values,
     drainSeconds: given.drain_seconds,
     logLevel: given.log_level,
     demo: given.demo,
@@ -94,6 +95,11 @@ function clientsOfTokens(tokens: readonly Secret[], reading: Reading): PlacedCli
 function readClients(table: Table, reading: Reading): PlacedClient[] {
   return Object.entries(table).flatMap(([name, given]) => {
     const path = ["clients", name];
+    if (isReservedName(name))
+      reading.problems.error(
+        path,
+        "cannot be the name of a client: the tokens of [server] are named token 1, token 2 and so on, and data is separated by name; choose another name without control characters",
+      );
     const decoded = decodeSection("clients.*", given, path, reading);
     const place = [...path, "token"];
     const token = decoded.token && tokenOf(decoded.token, place, reading);
@@ -101,6 +107,11 @@ function readClients(table: Table, reading: Reading): PlacedClient[] {
     const { tool_calls: toolCalls, reasoning } = decoded;
     return [{ place, client: { name, token, toolCalls, reasoning } }];
   });
+}
+
+/** True for names that could stand for another client, for no client, or for the gateway's own agents. */
+function isReservedName(name: string): boolean {
+  return name.trim() === "" || /^token \d+$/.test(name) || /\p{Cc}/u.test(name);
 }
 
 /** A token that is not set would leave the door open, so it is an error and no warning. */

@@ -52,6 +52,15 @@ const described = [
     description: "The largest request body in megabytes, unpacked.",
   },
   {
+    path: "server.max_json_values",
+    type: "integer",
+    default: 250_000,
+    least: 1000,
+    most: 10_000_000,
+    description:
+      "The most objects, arrays, strings and property names in a request's JSON; numbers count half.",
+  },
+  {
     path: "server.drain_seconds",
     type: "number",
     default: 30,

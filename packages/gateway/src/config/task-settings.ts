@@ -145,7 +145,7 @@ export const taskSettings = [
     path: "tools.shell.allow",
     type: "list of strings",
     default: [],
-    description: "Commands that are run without a question, such as git status.",
+    description: "Commands that are run without a question, such as git status, or @read-only.",
   },
   {
     path: "tools.shell.timeout_seconds",

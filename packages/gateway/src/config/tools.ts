@@ -1,3 +1,4 @@
+import { allowEntryProblem } from "@deltawire/agent";
 import { pathFrom, type Beside } from "./beside.ts";
 import type { ShellConfig, ToolPolicies, ToolsConfig } from "./config.ts";
 import { decodeSection, tableOf } from "./decode.ts";
@@ -74,11 +75,8 @@ function readShell(
   const asked = isLoose ? { ...table, approval: undefined } : table;
   const given = decodeSection("tools.shell", asked, path, reading);
   given.allow.forEach((command, index) => {
-    if (/^[*\s]+$/.test(command))
-      problems.error(
-        [...path, "allow", index],
-        "would run any command unasked; name single commands",
-      );
+    const problem = allowEntryProblem(command);
+    if (problem !== undefined) problems.error([...path, "allow", index], problem);
   });
   given.env.forEach((name, index) => {
     if (!isVariableName(name))

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 
-export type Encoding = (typeof encodings)[number];
+type Encoding = (typeof encodings)[number];
 
 /** The better first. */
 export const encodings = ["br", "gzip"] as const;
@@ -57,8 +57,10 @@ async function readPage(folder: string): Promise<PageFiles | undefined> {
     const found = (await readdir(assets, { withFileTypes: true })).filter((entry) =>
       entry.isFile(),
     );
-    const read = found.map(async ({ name }) => [name, await pageFile(join(assets, name))] as const);
-    return { index, assets: new Map(await Promise.all(read)) };
+    const files = new Map<string, PageFile>();
+    // One after the other: all at once would need as many file descriptors.
+    for (const { name } of found) files.set(name, await pageFile(join(assets, name)));
+    return { index, assets: files };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw error;

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ClientConfig } from "../config/config.ts";
 import type { ExchangeRecord } from "../relay/relay.ts";
 import { Problem } from "./problem.ts";
+import type { BodyLimits } from "./request-body.ts";
 
 /** One request of a client, and what the log will tell of it. */
 export interface Call {
@@ -15,6 +16,7 @@ export interface Call {
   readonly signal: AbortSignal;
   /** What stands for `{…}` in the route's path. */
   readonly rest: string;
+  readonly bodyLimits: BodyLimits;
   model: string | undefined;
   record: ExchangeRecord | undefined;
   firstByteAt: number | undefined;
@@ -28,12 +30,28 @@ export function sendJson(
 ): void {
   const text = JSON.stringify(body);
   response.writeHead(status, {
-    "content-type": "application/json; charset=utf-8",
+    "content-type": jsonType,
     "content-length": Buffer.byteLength(text),
     ...headers,
   });
   response.end(text);
 }
+
+/** Sends JSON that was built before, with status 200. */
+export function sendJsonBytes(
+  response: ServerResponse,
+  bytes: Buffer,
+  headers: Record<string, string> = {},
+): void {
+  response.writeHead(200, {
+    "content-type": jsonType,
+    "content-length": bytes.length,
+    ...headers,
+  });
+  response.end(bytes);
+}
+
+const jsonType = "application/json; charset=utf-8";
 
 /** A choice that a client makes by a header, else what its token says, else the usual. */
 export function chosen<Word extends string>(

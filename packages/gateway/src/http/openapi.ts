@@ -1,9 +1,29 @@
+import { createHash } from "node:crypto";
 import { chatOperations } from "./chat-openapi.ts";
 import { chatSchemas } from "./chat-schemas.ts";
 import type { Operation } from "./openapi-parts.ts";
 import { pageOperations } from "./page-openapi.ts";
 import { routes, type RouteName } from "./routes.ts";
 import { taskOperations, taskSchemas } from "./task-openapi.ts";
+
+/** The document as it is served, built at the first request. */
+export class OpenApiDocument {
+  readonly #version: string;
+  #built: { readonly url: string; readonly bytes: Buffer; readonly etag: string } | undefined;
+
+  constructor(version: string) {
+    this.#version = version;
+  }
+
+  /** For a gateway at this address. */
+  at(url: string): { readonly bytes: Buffer; readonly etag: string } {
+    if (this.#built?.url === url) return this.#built;
+    const bytes = Buffer.from(JSON.stringify(openApi(this.#version, url)));
+    const hash = createHash("sha256").update(bytes).digest("base64url").slice(0, 22);
+    this.#built = { url, bytes, etag: `"${hash}"` };
+    return this.#built;
+  }
+}
 
 /** The gateway's interface as an OpenAPI 3.1 document. Bodies below `/v1` are OpenAI's, and are described there. */
 export function openApi(version: string, url: string): object {

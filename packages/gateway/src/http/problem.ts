@@ -136,6 +136,7 @@ const statuses: Record<ProblemCode | WireErrorCode, number> = {
   // of the library, and never a client's fault
   invalid_config: 500,
   event_too_large: 502,
+  reply_too_large: 502,
   no_text_decoder: 500,
   reply_failed: 502,
   call_not_whole: 502,
@@ -156,7 +157,8 @@ export interface ProblemReply {
 
 /** The only place where a failure becomes a status and a body, in the shape of OpenAI's errors. */
 export function problemReply(error: unknown): ProblemReply {
-  const { code, message, param, ...more } = asProblem(error);
+  const { code, message: complete, param, ...more } = asProblem(error);
+  const message = shortened(complete);
   const status = more.status ?? statuses[code];
   const headers: Record<string, string> = {};
   if (more.retryAfter !== undefined) headers["retry-after"] = String(Math.ceil(more.retryAfter));
@@ -184,6 +186,14 @@ export function problemReply(error: unknown): ProblemReply {
   };
 }
 
+/** An error repeats what a client sent, such as the name of a model, which may have megabytes. */
+const longestMessage = 8_000;
+
+function shortened(message: string): string {
+  if (message.length <= longestMessage) return message;
+  return `${message.slice(0, longestMessage).toWellFormed()}… (${message.length} characters)`;
+}
+
 function asProblem(error: unknown): {
   code: ProblemCode | WireErrorCode;
   message: string;
@@ -194,12 +204,27 @@ function asProblem(error: unknown): {
   beside?: Readonly<Record<string, unknown>> | undefined;
 } {
   if (error instanceof Problem || error instanceof WireError) return error;
+  if (isOutOfFiles(error))
+    return {
+      code: "server_is_overloaded",
+      message:
+        "the gateway has no more files to open (EMFILE); try again later, or raise its limit of open files (ulimit -n)",
+      param: undefined,
+      retryAfter: 5,
+    };
   // Whatever it is, it is ours: the log has the rest.
   return {
     code: "internal_error",
     message: "the gateway failed; its log has more",
     param: undefined,
   };
+}
+
+/** True if this process, or the system, has as many files open as it may. */
+export function isOutOfFiles(error: unknown): boolean {
+  const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown };
+  if (code === "EMFILE" || code === "ENFILE") return true;
+  return cause !== undefined && cause !== error && isOutOfFiles(cause);
 }
 
 /** OpenAI's SDKs choose their error classes by the status; `type` is for people and other clients. */

@@ -1,97 +1,149 @@
 import type { IncomingMessage } from "node:http";
-import { Transform, type TransformCallback } from "node:stream";
-import { pipeline } from "node:stream/promises";
+import type { Transform } from "node:stream";
+import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import * as zlib from "node:zlib";
+import {
+  defaultJsonLimits,
+  describeJsonLimit,
+  JsonLimitScanner,
+  type JsonLimit,
+  type JsonLimits,
+} from "@deltawire/wire";
+import type { BodyMemory } from "./body-memory.ts";
+import type { Call } from "./call.ts";
 import { Problem } from "./problem.ts";
 
+/** Bounds of every request body. */
+export interface BodyLimits {
+  /** The largest body in bytes, unpacked. */
+  readonly maxBytes: number;
+  /** The most values of a JSON body. */
+  readonly maxJsonValues: number;
+  /** What all requests in progress share. */
+  readonly memory: BodyMemory;
+}
+
+type BodyCall = Pick<Call, "request" | "response" | "bodyLimits">;
+
 /**
- * A JSON body, unpacked and parsed. What it unpacks to is bounded, not only what comes. `whenEmpty` stands for a body
- * that need not be sent.
+ * Returns the JSON body, unpacked and parsed. Size, nesting and the number of values are checked while it is read, so
+ * that nothing large is built of a body that is over a limit. `whenEmpty` stands for a body that need not be sent.
  */
 export async function readJson(
-  request: IncomingMessage,
-  maxBytes: number,
-  whenEmpty?: unknown,
+  call: BodyCall,
+  { maxBytes, whenEmpty }: { maxBytes?: number; whenEmpty?: unknown } = {},
 ): Promise<unknown> {
-  const text = (await readBytes(request, maxBytes)).toString("utf8");
+  const { bodyLimits, response } = call;
+  const limits = { ...defaultJsonLimits, maxValues: bodyLimits.maxJsonValues };
+  const scanner = new JsonLimitScanner(limits);
+  const bytes = await readAll(call, maxBytes, (chunk) => {
+    const exceeded = scanner.push(chunk);
+    if (exceeded !== undefined) throw jsonProblem(exceeded, limits);
+  });
+  bodyLimits.memory.charge(response, scanner.values * bytesPerValue);
+  const isLarge = bytes.length > largeBytes;
+  if (isLarge) await yieldToEventLoop();
+  const text = bytes.toString("utf8");
+  if (isLarge) await yieldToEventLoop();
+  const parsed = parse(text, whenEmpty);
+  if (isLarge || scanner.values > manyValues) await yieldToEventLoop();
+  return parsed;
+}
+
+/** What a parsed value takes beside its text, roughly. */
+const bytesPerValue = 100;
+/** From here on decoding and parsing are separate turns of the event loop: each takes about 1 ms per MB. */
+const largeBytes = 4 * 1024 * 1024;
+const manyValues = 20_000;
+
+function parse(text: string, whenEmpty: unknown): unknown {
   if (text.trim() === "") {
     if (whenEmpty !== undefined) return whenEmpty;
     throw new Problem("invalid_json", "the body is empty; send a JSON object");
   }
-  let parsed: unknown;
   try {
-    parsed = JSON.parse(text);
+    return JSON.parse(text);
   } catch (error) {
     throw new Problem("invalid_json", `the body is no JSON: ${(error as Error).message}`);
   }
-  if (isDeeperThan(parsed, deepest))
-    throw new Problem(
-      "invalid_json",
-      `the body is nested deeper than ${deepest} levels; flatten it`,
-    );
-  return parsed;
 }
 
-/** A tree of some thousand levels parses, but JSON.stringify ends in a RangeError when it is sent on. */
-const deepest = 300;
-
-function isDeeperThan(value: unknown, levels: number): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  if (levels === 0) return true;
-  for (const each of Object.values(value)) if (isDeeperThan(each, levels - 1)) return true;
-  return false;
+function jsonProblem(exceeded: JsonLimit, limits: JsonLimits): Problem {
+  const description = `the body ${describeJsonLimit(exceeded, limits)}`;
+  return exceeded === "depth"
+    ? new Problem("invalid_json", `${description}; flatten it`)
+    : new Problem(
+        "request_too_large",
+        `${description}; raise server.max_json_values or send fewer`,
+      );
 }
 
-/** A body as bytes, unpacked and bounded. */
-export async function readBytes(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
-  const announced = Number(request.headers["content-length"] ?? 0);
-  if (announced > maxBytes) throw tooLarge(maxBytes);
+/** Returns the body as bytes, unpacked and bounded. */
+export function readBytes(call: BodyCall): Promise<Buffer> {
+  return readAll(call);
+}
+
+async function readAll(
+  call: BodyCall,
+  maxBytes?: number,
+  check?: (chunk: Buffer) => void,
+): Promise<Buffer> {
+  const { request, response, bodyLimits } = call;
   const chunks: Buffer[] = [];
-  let size = 0;
-  const keep = (chunk: Buffer): void => {
-    size += chunk.length;
-    if (size > maxBytes) throw tooLarge(maxBytes);
+  for await (const chunk of bodyChunks(request, maxBytes ?? bodyLimits.maxBytes)) {
+    check?.(chunk);
+    bodyLimits.memory.charge(response, chunk.length);
     chunks.push(chunk);
-  };
-  const unpacker = unpackerFor(request.headers["content-encoding"] ?? "identity");
-  try {
-    if (unpacker === undefined) for await (const chunk of request) keep(chunk as Buffer);
-    else {
-      const unpacked = pipeline(request, unpacker);
-      // The loop below meets the same error.
-      unpacked.catch(() => undefined);
-      for await (const chunk of unpacker) keep(chunk as Buffer);
-      await unpacked;
-    }
-  } catch (error) {
-    throw bodyProblem(error, unpacker !== undefined);
   }
   return chunks.length === 1 ? (chunks[0] ?? Buffer.alloc(0)) : Buffer.concat(chunks);
 }
 
-/** The request's bytes as they are sent on: unpacked, and never more than the limit. */
-export function unpackedStream(
+/**
+ * Yields the body unpacked, at most `maxBytes` of it. Throws a Problem for a body that is larger, is cut or cannot be
+ * unpacked. The request is never destroyed: the rest of its body still has to be skipped, or the connection closed.
+ */
+export async function* bodyChunks(
   request: IncomingMessage,
   maxBytes: number,
-): { stream: NodeJS.ReadableStream; packed: boolean } {
-  const announced = Number(request.headers["content-length"] ?? 0);
-  if (announced > maxBytes) throw tooLarge(maxBytes);
-  const unpacker = unpackerFor(request.headers["content-encoding"] ?? "identity");
+): AsyncGenerator<Buffer> {
+  checkAnnouncedLength(request, maxBytes);
+  const unpacker = createUnpacker(request.headers["content-encoding"] ?? "identity");
   let size = 0;
-  const bound = new Transform({
-    transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback) {
-      size += chunk.length;
-      if (size > maxBytes) done(tooLarge(maxBytes));
-      else done(null, chunk);
-    },
-  });
-  const stages = unpacker === undefined ? [request, bound] : [request, unpacker, bound];
-  // Whoever reads `bound` sees the error; here it is only kept from being nobody's.
-  pipeline(stages).catch((error: unknown) => bound.destroy(error as Error));
-  return { stream: bound, packed: unpacker !== undefined };
+  const fail = (error: Error): void => void unpacker?.destroy(error);
+  try {
+    if (unpacker !== undefined) {
+      // A request that is cut ends with an error, and a pipe passes none on.
+      request.once("error", fail);
+      request.pipe(unpacker);
+    }
+    for await (const chunk of (unpacker ?? request).iterator({ destroyOnReturn: false })) {
+      size += (chunk as Buffer).length;
+      if (size > maxBytes) throw tooLarge(maxBytes);
+      yield chunk as Buffer;
+    }
+  } catch (error) {
+    throw bodyProblem(error, unpacker !== undefined);
+  } finally {
+    if (unpacker !== undefined) {
+      request.off("error", fail);
+      request.unpipe(unpacker);
+      unpacker.destroy();
+    }
+  }
 }
 
-function unpackerFor(encoding: string): (Transform & NodeJS.ReadWriteStream) | undefined {
+/** Throws a Problem if the Content-Length is over the limit, before any of the body is read. */
+export function checkAnnouncedLength(request: IncomingMessage, maxBytes: number): void {
+  if (Number(request.headers["content-length"] ?? 0) > maxBytes) throw tooLarge(maxBytes);
+}
+
+/** True if the body is sent in a content coding that has to be undone. */
+export function isPacked({ headers }: IncomingMessage): boolean {
+  const encoding = (headers["content-encoding"] ?? "").trim().toLowerCase();
+  return encoding !== "" && encoding !== "identity";
+}
+
+function createUnpacker(encoding: string): Transform | undefined {
   switch (encoding.trim().toLowerCase()) {
     case "":
     case "identity":
@@ -104,22 +156,28 @@ function unpackerFor(encoding: string): (Transform & NodeJS.ReadWriteStream) | u
     case "br":
       return zlib.createBrotliDecompress();
     case "zstd":
-      return zlib.createZstdDecompress();
+      // RFC 9659: at most 8 MB. Without it a frame of a few bytes makes the decoder allocate 128 MB.
+      return zlib.createZstdDecompress({
+        params: { [zlib.constants.ZSTD_d_windowLogMax]: 23 },
+      });
     default:
       throw new Problem(
         "encoding_not_supported",
-        `content-encoding "${encoding}" is not supported; use zstd, gzip, br, deflate or none`,
+        `content-encoding "${encoding.slice(0, 100)}" is not supported; use zstd, gzip, br, deflate or none`,
       );
   }
 }
 
-/** What a client is told of a body that could not be read to its end. */
-export function bodyProblem(error: unknown, packed: boolean): unknown {
+function bodyProblem(error: unknown, packed: boolean): unknown {
   if (error instanceof Problem) return error;
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === "ECONNRESET" || code === "ERR_STREAM_PREMATURE_CLOSE")
     return new Problem("request_timeout", "the request ended before its body was whole");
-  if (packed) return new Problem("invalid_json", `the body cannot be unpacked: ${message}`);
+  if (packed)
+    return new Problem(
+      "invalid_json",
+      `the body cannot be unpacked: ${message}; compress it as its content-encoding says`,
+    );
   return error;
 }
 

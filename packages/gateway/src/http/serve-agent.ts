@@ -49,7 +49,7 @@ export async function serveAgent(
   const { tasks, streams, kept, waiting } = server;
   const { response, signal } = call;
   const { request, chat } = translated(client, agent);
-  const expanded = kept.expand(request);
+  const expanded = kept.expand(request, call.client?.name);
   const asked = agentRequest(expanded.request, agent, client);
   const key = hash("sha256", JSON.stringify([call.client?.name ?? "", asked.key]));
   const found = await waitingTask(key, server);

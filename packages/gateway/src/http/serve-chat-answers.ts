@@ -24,33 +24,33 @@ export function answerHandlers(server: ChatServer): TaskHandlers {
 }
 
 async function send(call: Call, server: ChatServer): Promise<void> {
-  const asked = readSend(await readJson(call.request, server.maxBodyBytes));
+  const asked = readSend(await readJson(call));
   const message = await withKeptAttachments(asked, server.store);
   return answerOnce(call, server, message, (request) => server.chats.send(call.rest, request));
 }
 
 async function rerun(call: Call, server: ChatServer): Promise<void> {
-  const asked = readNode(await readJson(call.request, server.maxBodyBytes));
+  const asked = readNode(await readJson(call));
   return answerOnce(call, server, asked, (request) => server.chats.rerun(call.rest, request));
 }
 
 async function edit(call: Call, server: ChatServer): Promise<void> {
-  const { chats, store, maxBodyBytes } = server;
-  const asked = readEdit(await readJson(call.request, maxBodyBytes));
+  const { chats, store } = server;
+  const asked = readEdit(await readJson(call));
   if (idempotencyKey(call) !== undefined) await checkThatItIsSent(call, server, asked);
   const message = await withKeptAttachments(asked, store);
   return answerOnce(call, server, message, (request) => chats.editMessage(call.rest, request));
 }
 
 async function continueAnswer(call: Call, server: ChatServer): Promise<void> {
-  const asked = readNode(await readJson(call.request, server.maxBodyBytes));
+  const asked = readNode(await readJson(call));
   return answerOnce(call, server, asked, (request) =>
     server.chats.continueAnswer(call.rest, request),
   );
 }
 
-async function stop(call: Call, { chats, maxBodyBytes }: ChatServer): Promise<void> {
-  const asked = readStop(await readJson(call.request, maxBodyBytes, {}));
+async function stop(call: Call, { chats }: ChatServer): Promise<void> {
+  const asked = readStop(await readJson(call, { whenEmpty: {} }));
   const { answers: data, since } = await chats.stop(call.rest, asked);
   sendJson(call.response, 200, { data, ...since } satisfies StoppedReply);
 }

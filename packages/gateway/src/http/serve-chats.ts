@@ -36,7 +36,6 @@ export interface ChatServer {
   store: ChatStore & BlobStore;
   keyed: KeyedRequests;
   streams: ChatStreams;
-  maxBodyBytes: number;
   choices: () => Promise<ChatChoices>;
 }
 
@@ -102,7 +101,7 @@ async function listChats({ response, url }: Call, { store }: ChatServer): Promis
 const longestQuery = 200;
 
 async function createChat(call: Call, server: ChatServer): Promise<void> {
-  const asked = readNewChat(await readJson(call.request, server.maxBodyBytes, {}));
+  const asked = readNewChat(await readJson(call, { whenEmpty: {} }));
   sendNew(call, await madeOnce(call, server, asked, (id) => server.chats.create(asked, id)));
 }
 
@@ -115,7 +114,7 @@ async function serveTags({ response }: Call, { store }: ChatServer): Promise<voi
 }
 
 async function importChats(call: Call, server: ChatServer): Promise<void> {
-  const file = await readJson(call.request, server.maxBodyBytes);
+  const file = await readJson(call);
   const made = await madeOnce(call, server, file, (id) => server.chats.importFrom(file, id));
   sendJson(call.response, 201, { data: made.map(summaryOf) } satisfies ImportReply);
 }
@@ -136,20 +135,20 @@ async function restoreChat({ response, rest }: Call, { chats }: ChatServer): Pro
   sendJson(response, 200, chatReply(await chats.restore(rest)));
 }
 
-async function editChat(call: Call, { chats, maxBodyBytes }: ChatServer): Promise<void> {
-  const { edits, revision } = readEdits(await readJson(call.request, maxBodyBytes));
+async function editChat(call: Call, { chats }: ChatServer): Promise<void> {
+  const { edits, revision } = readEdits(await readJson(call));
   const changed = await chats.edit(call.rest, edits, revision);
   const { added } = changed;
   sendJson(call.response, 200, { ...changedReply(changed), added } satisfies EditsReply);
 }
 
-async function undoDeletion(call: Call, { chats, maxBodyBytes }: ChatServer): Promise<void> {
-  const { removal_id } = readUndo(await readJson(call.request, maxBodyBytes));
+async function undoDeletion(call: Call, { chats }: ChatServer): Promise<void> {
+  const { removal_id } = readUndo(await readJson(call));
   sendJson(call.response, 200, changedReply(await chats.undo(call.rest, removal_id)));
 }
 
 async function extractChat(call: Call, server: ChatServer): Promise<void> {
-  const { node_id } = readExtract(await readJson(call.request, server.maxBodyBytes));
+  const { node_id } = readExtract(await readJson(call));
   const make = (id?: string) => server.chats.extract(call.rest, node_id, id);
   sendNew(call, await madeOnce(call, server, node_id, make));
 }
@@ -184,15 +183,18 @@ async function serveVariables({ response, rest }: Call, server: ChatServer): Pro
   sendJson(response, 200, { data } satisfies VariablesReply);
 }
 
-async function keepBlob(call: Call, { store, maxBodyBytes }: ChatServer): Promise<void> {
+/** An attachment lives as long as the draft that it is attached to, which may be sent days later. */
+const unsentMs = 30 * 24 * 60 * 60 * 1000;
+
+async function keepBlob(call: Call, { store }: ChatServer): Promise<void> {
   const { request, response, url } = call;
   const filename = url.searchParams.get("filename");
   const contentType = request.headers["content-type"];
-  const bytes = await readBytes(request, maxBodyBytes);
+  const bytes = await readBytes(call);
   if (bytes.length === 0) throw invalid("", "the body is empty; send the bytes of a file");
   const mediaType = mediaTypeOfUpload({ contentType, filename, bytes });
   const kept: BlobReply = {
-    url: blobPath + (await store.put(bytes, mediaType)),
+    url: blobPath + (await store.put(bytes, mediaType, { unusedMs: unsentMs })),
     media_type: mediaType,
     size: bytes.length,
     ...(filename === null ? {} : { filename }),

@@ -1,6 +1,7 @@
-import type { IncomingHttpHeaders } from "node:http";
-import { encodings, type BuiltPage, type Encoding, type PageFile } from "./built-page.ts";
+import { acceptedEncoding } from "./accept-encoding.ts";
+import { encodings, type BuiltPage, type PageFile } from "./built-page.ts";
 import type { Call } from "./call.ts";
+import { matchesEtag } from "./etag.ts";
 import { Problem } from "./problem.ts";
 
 /** What came from the build may run, and nothing else: what a model writes stays text. */
@@ -53,8 +54,8 @@ async function sendFile(
   // Weak: packed and unpacked are the same page.
   const etag = `W/"${file.hash}"`;
   const headers = { ...usualHeaders, "cache-control": caching, vary: "accept-encoding", etag };
-  if (isKnown(etag, request.headers)) return void response.writeHead(304, headers).end();
-  const encoding = encodingFor(request.headers);
+  if (matchesEtag(etag, request.headers)) return void response.writeHead(304, headers).end();
+  const encoding = acceptedEncoding(request.headers["accept-encoding"], encodings);
   const packed = encoding === undefined ? undefined : await file.packed(encoding);
   const body = packed ?? file.bytes;
   response.writeHead(200, {
@@ -64,19 +65,4 @@ async function sendFile(
     ...(packed === undefined ? {} : { "content-encoding": encoding }),
   });
   return void response.end(body);
-}
-
-function isKnown(etag: string, headers: IncomingHttpHeaders): boolean {
-  const known = (headers["if-none-match"] ?? "").split(",").map((each) => each.trim());
-  return known.includes(etag) || known.includes("*");
-}
-
-/** The best of ours among those that are accepted; `;q=0` refuses one. */
-function encodingFor(headers: IncomingHttpHeaders): Encoding | undefined {
-  const accepted = (headers["accept-encoding"] ?? "")
-    .toLowerCase()
-    .split(",")
-    .map((each) => each.trim().split(/\s*;\s*/))
-    .flatMap(([name = "", weight = ""]) => (/^q=0(?:\.0*)?$/.test(weight) ? [] : [name]));
-  return encodings.find((encoding) => accepted.includes(encoding));
 }

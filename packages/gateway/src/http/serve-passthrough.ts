@@ -5,12 +5,13 @@ import type { ForwardOutcome } from "../passthrough/ask.ts";
 import { forward } from "../passthrough/forward.ts";
 import { HeldBody } from "../passthrough/held-body.ts";
 import { boundaryOf } from "../passthrough/multipart-field.ts";
-import { noted, problemFrom, tryTargets, upstreamOf } from "../passthrough/try-targets.ts";
+import { asOutcome, beginRequest, problemFrom, tryTargets } from "../passthrough/try-targets.ts";
 import type { ExchangeRecord } from "../relay/relay.ts";
-import type { Upstream } from "../relay/upstream.ts";
+import { RequestSource } from "../relay/request-source.ts";
+import type { UpstreamRequest } from "../relay/upstream.ts";
 import type { Call } from "./call.ts";
 import { Problem } from "./problem.ts";
-import { bodyProblem, readJson, unpackedStream } from "./request-body.ts";
+import { bodyChunks, isPacked, readJson } from "./request-body.ts";
 import type { ReplyServer } from "./serve-replies.ts";
 
 /** The other endpoints of OpenAI's API: to the upstream of the model that they name, and back as it comes. */
@@ -25,7 +26,7 @@ export async function servePassthrough(
 }
 
 async function serveJson(call: Call, server: ReplyServer, path: string): Promise<void> {
-  const body = await readJson(call.request, server.maxBodyBytes);
+  const body = await readJson(call);
   if (typeof body !== "object" || body === null || Array.isArray(body))
     throw new Problem("invalid_json", "the body is no JSON object");
   const model = (body as JsonObject)["model"];
@@ -35,9 +36,11 @@ async function serveJson(call: Call, server: ReplyServer, path: string): Promise
   const { signal } = call;
   const headers = { "content-type": "application/json", accept: "*/*" };
   const targets = await targetsFor(call, server, model);
-  await tryTargets({ relay, signal, record: recordOf(call) }, targets, (upstream, target) => {
+  const source = new RequestSource(call.client?.name ?? "", body);
+  const tries = { relay, signal, record: recordOf(call), source };
+  await tryTargets(tries, targets, (request, target) => {
     const text = JSON.stringify(model === undefined ? body : { ...body, model: target.model });
-    return sent(call, upstream, { path, headers, body: text });
+    return sent(call, server, request, { path, headers, body: text });
   });
 }
 
@@ -48,17 +51,17 @@ async function serveMultipart(
   path: string,
   boundary: string,
 ): Promise<void> {
-  const { stream, packed } = unpackedStream(call.request, server.maxBodyBytes);
-  const held = new HeldBody(stream as AsyncIterable<Buffer>, boundary);
+  const packed = isPacked(call.request);
+  const held = new HeldBody(bodyChunks(call.request, call.bodyLimits.maxBytes), boundary);
   try {
-    const found = await held.findModel().catch((error: unknown) => {
-      throw bodyProblem(error, packed);
-    });
+    const found = await held.findModel();
     const [target] = await targetsFor(call, server, found?.value);
     if (target === undefined) throw new Problem("model_not_found", "no upstream serves this model");
     const record = recordOf(call);
-    const upstream = upstreamOf({ relay: server.relay, record }, target);
-    if (upstream instanceof Problem) throw upstream;
+    // What is in a file is not known before it has gone by: each upload is a conversation of its own.
+    const source = new RequestSource(call.client?.name ?? "", { input: call.id });
+    const request = beginRequest({ relay: server.relay, record, source }, target);
+    if (request instanceof Problem) throw request;
     const { headers } = call.request;
     const announced = Number(headers["content-length"]);
     const grown =
@@ -69,7 +72,7 @@ async function serveMultipart(
     let broken: { error: unknown } | undefined;
     body.on("error", (error) => (broken = { error }));
     record.attempts += 1;
-    const answer = await sent(call, upstream, {
+    const outcome = await sent(call, server, request, {
       path,
       headers: {
         "content-type": headers["content-type"] ?? "",
@@ -77,16 +80,20 @@ async function serveMultipart(
         ...(length === undefined ? {} : { "content-length": length }),
       },
       body,
+    }).catch((error: unknown) => {
+      request.finish(undefined);
+      throw error;
     });
-    const outcome = noted(upstream, answer);
-    if (outcome.is === "answered" || outcome.is === "left") return;
+    if (outcome.is === "answered" || outcome.is === "left")
+      return request.finish(asOutcome(outcome));
     if (broken !== undefined && outcome.is === "unreachable") {
       // The upstream has done nothing wrong.
-      upstream.circuit.undecided(Date.now());
-      throw bodyProblem(broken.error, packed);
+      request.finish(undefined);
+      throw broken.error;
     }
-    upstream.note(outcome);
-    throw problemFrom(outcome, upstream, server.relay);
+    const problem = problemFrom(outcome, request.upstream, server.relay);
+    request.finish(outcome, problem);
+    throw problem;
   } finally {
     // A client that is still sending would otherwise have to go on before it hears why it should not.
     if (!call.request.complete && !call.response.headersSent)
@@ -117,10 +124,14 @@ function recordOf(call: Call): ExchangeRecord {
 
 async function sent(
   call: Call,
-  upstream: Upstream,
-  request: Pick<Parameters<typeof forward>[0], "path" | "headers" | "body">,
+  { relay }: ReplyServer,
+  request: UpstreamRequest,
+  sending: Pick<Parameters<typeof forward>[0], "path" | "headers" | "body">,
 ): Promise<ForwardOutcome> {
   const { response, signal } = call;
   const onFirst = (): void => void (call.firstByteAt = performance.now());
-  return forward({ upstream, response, signal, onFirst, ...request });
+  const { redactor } = relay;
+  const onDropped = (names: readonly string[]): void =>
+    void (recordOf(call).droppedHeaders = names);
+  return forward({ request, response, signal, redactor, onFirst, onDropped, ...sending });
 }

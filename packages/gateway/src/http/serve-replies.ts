@@ -1,9 +1,10 @@
 import { decodeChatRequest, decodeResponsesRequest } from "@deltawire/wire";
 import type { ModelTarget } from "../config/config.ts";
 import { clientWires } from "../relay/client-wire.ts";
-import type { ClientRequest } from "../relay/plan.ts";
+import { maxReplyValues, type ClientRequest } from "../relay/plan.ts";
 import { StreamReceiver, WholeReceiver } from "../relay/receiver.ts";
 import type { ExchangeRecord, Relay } from "../relay/relay.ts";
+import { RequestSource } from "../relay/request-source.ts";
 import { chosen, sendJson, type Call } from "./call.ts";
 import { isCodex } from "./client-kind.ts";
 import { Problem } from "./problem.ts";
@@ -12,7 +13,6 @@ import { serveAgent, type AgentServer } from "./serve-agent.ts";
 
 export interface ReplyServer {
   relay: Relay;
-  maxBodyBytes: number;
   /** Throws where nobody serves the model. */
   targetsOf: (model: string) => Promise<readonly ModelTarget[]>;
   /** Each is a model too; `server` throws where they cannot run. */
@@ -23,7 +23,7 @@ export interface ReplyServer {
 const mostChoices = 16;
 
 export async function serveResponses(call: Call, server: ReplyServer): Promise<void> {
-  const request = decodeResponsesRequest(await readJson(call.request, server.maxBodyBytes));
+  const request = decodeResponsesRequest(checkedFields(await readJson(call)));
   await serve(call, server, {
     wire: "responses",
     request,
@@ -33,7 +33,7 @@ export async function serveResponses(call: Call, server: ReplyServer): Promise<v
 }
 
 export async function serveChat(call: Call, server: ReplyServer): Promise<void> {
-  const request = decodeChatRequest(await readJson(call.request, server.maxBodyBytes));
+  const request = decodeChatRequest(checkedFields(await readJson(call)));
   const { n } = request;
   if (n !== undefined && n !== null && !(Number.isInteger(n) && n >= 1 && n <= mostChoices))
     throw new Problem("invalid_request", `n: expected a whole number from 1 to ${mostChoices}`, {
@@ -45,6 +45,15 @@ export async function serveChat(call: Call, server: ReplyServer): Promise<void> 
     toolCalls: chosen(call, "x-deltawire-tool-calls", ["deltas", "whole"], call.client?.toolCalls),
   });
 }
+
+/** Fields that we do not know are passed on one by one: 100,000 of them took 350 ms. */
+function checkedFields(body: unknown): unknown {
+  if (typeof body === "object" && body !== null && Object.keys(body).length > maxFields)
+    throw new Problem("invalid_request", `the body has more than ${maxFields} fields`);
+  return body;
+}
+
+const maxFields = 1000;
 
 async function serve(
   call: Call,
@@ -64,6 +73,7 @@ async function serve(
   const record: ExchangeRecord = { attempts: 0, lessons: [], repairs: new Map() };
   call.record = record;
   const targets = await targetsOf(model);
+  const source = new RequestSource(call.client?.name ?? "", client.request);
   const wire = clientWires[client.wire];
   if (stream === true) {
     const receiver = new StreamReceiver(
@@ -71,13 +81,13 @@ async function serve(
       wire,
       () => (call.firstByteAt = performance.now()),
     );
-    const ran = await relay.run({ client, targets, receiver, signal, record });
+    const ran = await relay.run({ client, targets, receiver, signal, record, source });
     // It may only have stopped reading: what it has not got by now it will not get.
     if (ran === "left") response.destroy();
     return;
   }
-  const receiver = new WholeReceiver(wire);
-  const ran = await relay.run({ client, targets, receiver, signal, record });
+  const receiver = new WholeReceiver(wire, maxReplyValues(client));
+  const ran = await relay.run({ client, targets, receiver, signal, record, source });
   if (ran === "left") return;
   call.firstByteAt = performance.now();
   sendJson(response, 200, receiver.whole() ?? {});

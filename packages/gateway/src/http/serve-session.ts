@@ -47,9 +47,9 @@ export function signOut(call: Call, server: SessionServer): void {
 
 const mostBytes = 16 * 1024;
 
-async function readSmall({ request }: Call): Promise<unknown> {
+async function readSmall(call: Call): Promise<unknown> {
   try {
-    return await readJson(request, mostBytes);
+    return await readJson(call, { maxBytes: mostBytes });
   } catch (error) {
     if (error instanceof Problem && error.code === "request_too_large")
       throw new Problem(

@@ -1,13 +1,15 @@
+import { errorText } from "@deltawire/agent";
 import type { Config, UpstreamConfig } from "../config/config.ts";
 import type { ModelDiscovery } from "../models/discovery.ts";
-import { modelList } from "../models/list.ts";
+import type { CachedModelList, ModelListCache } from "../models/list-cache.ts";
 import { modelsOf } from "../models/resolve.ts";
 import type { Relay } from "../relay/relay.ts";
 import { cameByTls } from "../security/came-by-tls.ts";
 import type { BuiltPage } from "./built-page.ts";
-import { sendJson, type Call } from "./call.ts";
+import { sendJson, sendJsonBytes, type Call } from "./call.ts";
+import { matchesEtag } from "./etag.ts";
 import { homePage } from "./home-page.ts";
-import { openApi } from "./openapi.ts";
+import type { OpenApiDocument } from "./openapi.ts";
 import { Problem } from "./problem.ts";
 import { servePage } from "./serve-page.ts";
 
@@ -15,6 +17,8 @@ export interface StatusServer {
   config: Config;
   relay: Relay;
   discovery: ModelDiscovery;
+  models: ModelListCache;
+  openApi: OpenApiDocument;
   page: BuiltPage;
   version: string;
   url: () => string;
@@ -27,12 +31,12 @@ const firstListMs = 1500;
 /** `?model=` names one that nobody listed, so that Codex finds it in its catalogue all the same. */
 export async function serveModels(call: Call, server: StatusServer): Promise<void> {
   const asked = call.url.searchParams.get("model") ?? undefined;
-  sendJson(call.response, 200, await currentList(server, asked));
+  sendJsonBytes(call.response, (await currentList(server, asked)).json());
 }
 
 export async function serveModel({ response, rest }: Call, server: StatusServer): Promise<void> {
-  const { data } = await currentList(server);
-  const found = data.find(({ id }) => id === rest);
+  const { list } = await currentList(server);
+  const found = list.data.find(({ id }) => id === rest);
   if (found === undefined)
     throw new Problem("model_not_found", `there is no model "${rest}"; GET /v1/models lists all`, {
       param: "model",
@@ -42,24 +46,24 @@ export async function serveModel({ response, rest }: Call, server: StatusServer)
 
 export function serveUpstreams({ response }: Call, server: StatusServer): void {
   const discovered = server.discovery.snapshot();
-  const upstreams = [...server.relay.upstreams.values()].map(
-    ({ config, circuit, lastProblem }) => ({
-      name: config.name,
-      base_url: config.baseUrl,
-      speaks: config.speaks,
-      profile: config.profile.name,
-      has_key: config.apiKey !== undefined,
-      ...(config.apiKeyVariable === undefined ? {} : { key_variable: config.apiKeyVariable }),
-      circuit: circuit.state,
-      ...(circuit.lastGoodAt === undefined ? {} : { last_good_at: isoOf(circuit.lastGoodAt) }),
-      ...(circuit.lastBadAt === undefined ? {} : { last_bad_at: isoOf(circuit.lastBadAt) }),
-      ...(circuit.lastBadAt === undefined || lastProblem === undefined
-        ? {}
-        : { last_problem: server.relay.secrets.redact(lastProblem.message) }),
-      listing: standingOf(config, server),
-      models: [...modelsOf(config, discovered).keys()],
-    }),
-  );
+  const upstreams = [...server.relay.upstreams.values()].map(({ config, health }) => ({
+    name: config.name,
+    base_url: config.baseUrl,
+    speaks: config.speaks,
+    profile: config.profile.name,
+    has_key: config.apiKey !== undefined,
+    ...(config.apiKeyVariable === undefined ? {} : { key_variable: config.apiKeyVariable }),
+    circuit: health.state,
+    paused_models: health.pausedModels(Date.now()).map(({ model, lastError }) => ({
+      model,
+      last_problem: lastError?.message ?? "",
+    })),
+    ...(health.lastGoodAt === undefined ? {} : { last_good_at: isoOf(health.lastGoodAt) }),
+    ...(health.lastBadAt === undefined ? {} : { last_bad_at: isoOf(health.lastBadAt) }),
+    ...(health.lastError === undefined ? {} : { last_problem: health.lastError.message }),
+    listing: standingOf(config, server),
+    models: [...modelsOf(config, discovered).keys()],
+  }));
   sendJson(response, 200, { upstreams });
 }
 
@@ -70,7 +74,7 @@ function isoOf(ms: number): string {
 function standingOf(upstream: UpstreamConfig, { discovery, relay }: StatusServer) {
   const standing = discovery.standing(upstream);
   return standing.is === "failed"
-    ? { is: standing.is, why: relay.secrets.redact(standing.why) }
+    ? { is: standing.is, why: errorText(standing.why, relay.redactor) }
     : standing;
 }
 
@@ -96,8 +100,11 @@ export function serveReady({ response }: Call, server: StatusServer): void {
   sendJson(response, draining ? 503 : 200, { status: draining ? "shutting down" : "ready" });
 }
 
-export function serveOpenApi({ response }: Call, { version, url }: StatusServer): void {
-  sendJson(response, 200, openApi(version, url()));
+export function serveOpenApi({ request, response }: Call, { openApi, url }: StatusServer): void {
+  const { bytes, etag } = openApi.at(url());
+  const headers = { etag, "cache-control": "no-cache" };
+  if (matchesEtag(etag, request.headers)) return void response.writeHead(304, headers).end();
+  sendJsonBytes(response, bytes, headers);
 }
 
 /** The page, and without one the words that connect a client. */
@@ -129,14 +136,13 @@ export function reachedAt({ request }: Call, server: StatusServer): string {
 }
 
 export async function firstModel(server: StatusServer): Promise<string | undefined> {
-  return (await currentList(server)).data[0]?.id;
+  return (await currentList(server)).list.data[0]?.id;
 }
 
 async function currentList(
-  { config, discovery }: StatusServer,
+  { models, discovery }: StatusServer,
   asked?: string,
-): Promise<ReturnType<typeof modelList>> {
+): Promise<CachedModelList> {
   await discovery.ready(firstListMs);
-  const discovered = discovery.snapshot();
-  return modelList({ config, discovered, ...(asked === undefined ? {} : { asked }) });
+  return models.get(discovery.snapshot(), asked);
 }

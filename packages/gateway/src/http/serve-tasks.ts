@@ -31,7 +31,6 @@ export interface TaskServer {
   streams: EventStreams;
   /** Where the chats are in which tasks answer; undefined: there are none. */
   places?: Pick<AnswerPlaces, "of">;
-  maxBodyBytes: number;
 }
 
 /** The handlers of all routes that are about tasks. */
@@ -52,9 +51,9 @@ export function taskHandlers(server: TaskServer): TaskHandlers {
   };
 }
 
-async function startTask(call: Call, { tasks, streams, maxBodyBytes }: TaskServer): Promise<void> {
+async function startTask(call: Call, { tasks, streams }: TaskServer): Promise<void> {
   const { request, response } = call;
-  const asked = readTaskRequest(await readJson(request, maxBodyBytes));
+  const asked = readTaskRequest(await readJson(call));
   call.model = asked.model ?? asked.agent;
   const { taskId, isNew } = await tasks.start(asked, idempotencyKey(call));
   const headers = {
@@ -161,9 +160,9 @@ async function serveEvents(call: Call, { tasks, streams }: TaskServer): Promise<
   });
 }
 
-async function cancelTask(call: Call, { tasks, maxBodyBytes }: TaskServer): Promise<void> {
-  const { request, response, rest: taskId } = call;
-  const { reason } = readCancel(await readJson(request, maxBodyBytes, {}));
+async function cancelTask(call: Call, { tasks }: TaskServer): Promise<void> {
+  const { response, rest: taskId } = call;
+  const { reason } = readCancel(await readJson(call, { whenEmpty: {} }));
   const outcome = await tasks.runtime.cancel(taskId, byWhom(call), reason);
   if (outcome === "unknown") throw taskNotFound(taskId);
   if (outcome === "canceled") await tasks.ended(taskId, longestCancelMs);
@@ -176,14 +175,14 @@ async function cancelTask(call: Call, { tasks, maxBodyBytes }: TaskServer): Prom
 /** How long the answer waits for the end; the task ends in any case. */
 const longestCancelMs = 1000;
 
-async function addInput(call: Call, { tasks, maxBodyBytes }: TaskServer): Promise<void> {
-  const { request, response, rest: taskId } = call;
-  const said = readTaskInput(await readJson(request, maxBodyBytes));
-  const outcome = await tasks.tell(taskId, said, idempotencyKey(call));
+async function addInput(call: Call, { tasks }: TaskServer): Promise<void> {
+  const { response, rest: taskId } = call;
+  const input = readTaskInput(await readJson(call));
+  const outcome = await tasks.tell(taskId, input, idempotencyKey(call));
   if (outcome === "unknown") throw taskNotFound(taskId);
   if (outcome === "ended") throw notRunning(taskId, (await viewOf(taskId, tasks)).status);
   const headers = outcome === "added" ? {} : { "idempotent-replayed": "true" };
-  sendJson(response, 200, { task_id: taskId, delivery: said.delivery }, headers);
+  sendJson(response, 200, { task_id: taskId, delivery: input.delivery }, headers);
 }
 
 /** Of the tasks that have ended none is looked at. */
@@ -197,9 +196,9 @@ async function listApprovals({ response }: Call, { tasks, places }: TaskServer):
   sendJson(response, 200, { data } satisfies ApprovalsReply);
 }
 
-async function decideApproval(call: Call, { tasks, maxBodyBytes }: TaskServer): Promise<void> {
-  const { request, response, rest: approvalId } = call;
-  const decision = readDecision(await readJson(request, maxBodyBytes));
+async function decideApproval(call: Call, { tasks }: TaskServer): Promise<void> {
+  const { response, rest: approvalId } = call;
+  const decision = readDecision(await readJson(call));
   const outcome = await tasks.runtime.decide(approvalId, { ...decision, by: byWhom(call) });
   switch (outcome.is) {
     case "resolved":

@@ -12,7 +12,6 @@ import { approvalNotFound, byWhom, checkRoot, replaysAll, served } from "./task-
 export interface UiMessageServer {
   tasks: TaskService;
   streams: TranslatedStreams;
-  maxBodyBytes: number;
 }
 
 /** What `useChat` of the `ai` SDK asks for: a chat is a session, and each message of the assistant a task. */
@@ -24,8 +23,8 @@ export function uiMessageHandlers(server: UiMessageServer): TaskHandlers {
 }
 
 async function takeMessages(call: Call, server: UiMessageServer): Promise<void> {
-  const { tasks, maxBodyBytes } = server;
-  const asked = read(await readJson(call.request, maxBodyBytes), call);
+  const { tasks } = server;
+  const asked = read(await readJson(call), call);
   if (asked.is === "go on") {
     await checkRoot(asked.taskId, tasks);
     for (const approval of asked.approvals) await decide(call, tasks, approval);

@@ -5,6 +5,7 @@ import {
   type Server,
   type ServerResponse,
 } from "node:http";
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { ClientConfig, ServerConfig } from "../config/config.ts";
 import { logRequest, type Log } from "../log.ts";
@@ -12,10 +13,15 @@ import { newId } from "../new-id.ts";
 import { checkOrigin, corsHeaders, isOwnPage } from "../security/guard.ts";
 import { sessionsIn, sessionValue } from "../security/session.ts";
 import { bearerOf, missingToken, Tokens } from "../security/tokens.ts";
+import { BodyMemory } from "./body-memory.ts";
 import { sendJson, type Call } from "./call.ts";
 import { chatRouteNames } from "./chat-routes.ts";
-import { Problem, problemReply } from "./problem.ts";
+import { ConnectionLimit } from "./connection-limit.ts";
+import { isOutOfFiles, Problem, problemReply } from "./problem.ts";
+import { checkAnnouncedLength, type BodyLimits } from "./request-body.ts";
+import { RequestQueue } from "./request-queue.ts";
 import { routeOf, type RouteName } from "./routes.ts";
+import { skipBody } from "./skip-body.ts";
 
 export type Handler = (call: Call) => Promise<void> | void;
 
@@ -52,6 +58,9 @@ export interface HttpServer {
 }
 
 const maxHeaderBytes = 32 * 1024;
+/** All bodies in progress may take as much as this many of the largest, or as this many bytes. */
+const bodiesInMemory = 4;
+const leastBodyMemory = 64 * 1024 * 1024;
 /** In which a request has to come: its head, and all of it. */
 export interface Patience {
   headMs: number;
@@ -70,7 +79,12 @@ export function httpServer(
   const tokens = new Tokens(config.clients);
   const sessions = new Tokens(config.clients, sessionValue);
   const running = new Set<AbortController>();
-  const answering = new WeakMap<Duplex, Set<ServerResponse>>();
+  const queue = new RequestQueue();
+  const bodyLimits: BodyLimits = {
+    maxBytes: config.maxBodyBytes,
+    maxJsonValues: config.maxJsonValues,
+    memory: new BodyMemory(Math.max(leastBodyMemory, bodiesInMemory * config.maxBodyBytes)),
+  };
   let draining = false;
   let whenIdle: (() => void) | undefined;
 
@@ -87,34 +101,39 @@ export function httpServer(
       /websocket/i.test(headers.upgrade ?? ""),
   });
 
-  server.on("request", (request: IncomingMessage, response: ServerResponse) => {
+  const connections = new ConnectionLimit(server);
+
+  const receive = (request: IncomingMessage, response: ServerResponse): void => {
     const gone = new AbortController();
     running.add(gone);
-    const { socket } = request;
-    const open = answering.get(socket) ?? new Set();
-    answering.set(socket, open.add(response));
-    response.on("close", () => open.delete(response));
-    const closed = new Promise<void>((resolve) => response.on("close", resolve));
     // The log has the reason; a client that has gone needs no answer.
-    void Promise.all([handle(request, response, gone), closed]).finally(() => {
-      running.delete(gone);
-      if (running.size === 0) whenIdle?.();
-    });
-  });
+    void queue
+      .run(request, response, () => handle(request, response, gone))
+      .finally(() => {
+        running.delete(gone);
+        if (running.size === 0) whenIdle?.();
+      });
+  };
+  server.on("request", receive);
+  // Without this listener Node asks for every body, also for one that will be refused.
+  server.on("checkContinue", receive);
   server.on("upgrade", (_request: IncomingMessage, socket: Duplex) => {
     const problem = new Problem("upgrade_not_supported", "WebSockets are not served; use HTTP");
     refuseSocket(socket, problem, { upgrade: "HTTP/1.1" });
   });
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
     // In the middle of an answer there is no room for another.
-    const begun = [...(answering.get(socket) ?? [])].some(({ headersSent }) => headersSent);
+    const begun = queue.isReplying(socket as Socket);
     if (error.code === "ECONNRESET" || !socket.writable || begun) {
       socket.destroy();
       return;
     }
     const code = error.code === "ERR_HTTP_REQUEST_TIMEOUT" ? "request_timeout" : "invalid_request";
     const status = error.code === "HPE_HEADER_OVERFLOW" ? 431 : undefined;
-    const message = `the request cannot be read: ${error.code ?? error.message}`;
+    const message =
+      status === 431
+        ? `the headers of the request are larger than ${maxHeaderBytes / 1024} KB`
+        : `the request cannot be read: ${error.code ?? error.message}`;
     refuseSocket(socket, new Problem(code, message, { status }), {});
   });
 
@@ -128,7 +147,7 @@ export function httpServer(
     const url = addressOf(request.url ?? "/");
     response.on("close", () => gone.abort());
     response.setHeader("x-request-id", id);
-    const call = newCall(id, request, response, url, gone.signal);
+    const call = newCall({ id, request, response, url, signal: gone.signal, bodyLimits });
     let quiet = false;
     let failure: string | undefined;
     try {
@@ -150,6 +169,7 @@ export function httpServer(
         );
       }
       quiet = routed.open;
+      if (!isProbe(routed.name)) connections.check(request.socket, response);
       const client = clientOf(request.headers);
       if (!routed.open && tokens.required && client === undefined)
         throw missingToken(bearerOf(request.headers) !== "");
@@ -159,9 +179,14 @@ export function httpServer(
       const handler = handlers[routed.name];
       if (handler === undefined)
         throw new Problem("not_found", `${url.pathname}: this gateway keeps no tasks`);
+      if (expectsContinue(request)) {
+        checkAnnouncedLength(request, config.maxBodyBytes);
+        response.writeContinue();
+      }
       await handler(call);
+      if (response.writableEnded) request.resume();
     } catch (error) {
-      failure = answerFailure(error, call, log);
+      failure = await answerFailure(error, call, log);
     } finally {
       if (!quiet)
         logRequest(log, {
@@ -208,6 +233,11 @@ export function httpServer(
   };
 }
 
+/** Probes are answered as long as anything is. */
+function isProbe(name: RouteName): boolean {
+  return name === "health" || name === "ready";
+}
+
 /** What stands in a request's first line need not be an address: `//` is none, and must not be our failure. */
 function addressOf(target: string): URL {
   if (target.startsWith("/")) return new URL(`http://gateway${target}`);
@@ -215,11 +245,7 @@ function addressOf(target: string): URL {
 }
 
 function newCall(
-  id: string,
-  request: IncomingMessage,
-  response: ServerResponse,
-  url: URL,
-  signal: AbortSignal,
+  given: Pick<Call, "id" | "request" | "response" | "url" | "signal" | "bodyLimits">,
 ): Call {
   const nothing = {
     client: undefined,
@@ -227,18 +253,57 @@ function newCall(
     record: undefined,
     firstByteAt: undefined,
   };
-  return { id, request, response, url, signal, rest: "", ...nothing };
+  return { ...given, rest: "", ...nothing };
 }
 
-/** Tells the client, if it is still there, and answers with the failure's code. */
-function answerFailure(error: unknown, { response, signal, id }: Call, log: Log): string {
+function expectsContinue({ headers }: IncomingMessage): boolean {
+  return headers.expect?.toLowerCase() === "100-continue";
+}
+
+/** Tells the client, if it is still there, and returns the failure's code. */
+async function answerFailure(
+  error: unknown,
+  { request, response, signal, id }: Call,
+  log: Log,
+): Promise<string> {
   const { status, headers, body, code } = problemReply(error);
-  if (status === 500) log.error({ id, err: error }, "the gateway failed");
+  if (status === 500 || isOutOfFiles(error)) log.error({ id, err: error }, "the gateway failed");
   if (signal.aborted || response.writableEnded) return code;
   // In the middle of a reply nothing else can be said; the client sees that it is not whole.
   if (response.headersSent) response.destroy();
+  else if (isBodyUnread(request) || (headers["connection"] === "close" && !request.complete))
+    await refuseBody(request, response, status, body, headers);
   else sendJson(response, status, body, headers);
   return code;
+}
+
+/** A body that nobody has begun to read is skipped by Node. */
+function isBodyUnread(request: IncomingMessage): boolean {
+  if (expectsContinue(request)) return !request.complete;
+  return request.readableDidRead && !request.complete;
+}
+
+/**
+ * The reply goes out while the client is still sending. Closing at once would reset the connection, and many clients
+ * would report that instead of the reply; so what they send is skipped for a while first.
+ */
+async function refuseBody(
+  request: IncomingMessage,
+  response: ServerResponse,
+  status: number,
+  body: unknown,
+  headers: Record<string, string>,
+): Promise<void> {
+  const text = JSON.stringify(body);
+  response.writeHead(status, {
+    "content-type": "application/json; charset=utf-8",
+    "content-length": Buffer.byteLength(text),
+    ...headers,
+    connection: "close",
+  });
+  response.write(text);
+  await skipBody(request);
+  response.end();
 }
 
 function refuseSocket(socket: Duplex, problem: Problem, more: Record<string, string>): void {

@@ -307,12 +307,25 @@ export const taskSchemas: Record<string, Schema> = {
       task_id: text,
       kind: words("call", "result", "question", "limit", "reconcile"),
       call_id: text,
-      args_hash: text,
+      args_hash: { ...text, description: "SHA-256 of the arguments that would be executed." },
+      expanded_arguments: ref("ExpandedArguments"),
       choices: listOf(words("approve", "deny", "redact", "abort")),
       status: words("pending", "resolved", "expired"),
       resolution: { type: "object" },
       expires_at: text,
     },
+  },
+  ExpandedArguments: {
+    description:
+      "The arguments that would be executed, where the call has {{var:NAME}} in them: their JSON text, or of a long one the beginning and the end, its length and the blob with all of it.",
+    anyOf: [
+      { type: "object", required: ["text"], properties: { text } },
+      {
+        type: "object",
+        required: ["head", "tail", "length", "url"],
+        properties: { head: text, tail: text, length: { type: "integer" }, url: text },
+      },
+    ],
   },
   PendingApprovals: {
     type: "object",

@@ -1,4 +1,4 @@
-import { genericProfile, type Profile } from "@deltawire/wire";
+import { isAsSent, type Profile } from "@deltawire/wire";
 import type { KnownRefusal } from "./lesson.ts";
 import { onceIf } from "./own-content.ts";
 import {
@@ -152,7 +152,7 @@ export const historyRefusals: readonly KnownRefusal[] = [
     what: "refuses an empty text beside calls: nothing is said instead",
     change: ({ body, profile }) => {
       const sent = emptyContentIn(body);
-      if (sent === undefined || sent !== profile.emptyContent || sent === "omit") return undefined;
+      if (sent === undefined || sent === "omit" || !decides(profile, sent)) return undefined;
       const emptyContent = sent === "empty" ? "null" : "omit";
       return { flags: { emptyContent }, ...onceIf(saysNothingElsewhere(body)) };
     },
@@ -173,7 +173,7 @@ export const historyRefusals: readonly KnownRefusal[] = [
     as500: true,
     change: ({ body, profile }) => {
       const sent = emptyContentIn(body);
-      if (sent === undefined || sent !== profile.emptyContent || sent === "empty") return undefined;
+      if (sent === undefined || sent === "empty" || !decides(profile, sent)) return undefined;
       return { flags: { emptyContent: "empty" }, ...onceIf(saysNothingElsewhere(body)) };
     },
   },
@@ -192,7 +192,8 @@ export const historyRefusals: readonly KnownRefusal[] = [
     ],
     what: "takes no pictures in results: they follow in a message of the user",
     change: ({ profile, body }) =>
-      hasPartsInResults(body) && (profile === genericProfile || profile.toolResultMedia === "parts")
+      hasPartsInResults(body) &&
+      (isAsSent(profile, "toolResultMedia") || profile.toolResultMedia === "parts")
         ? { flags: { toolResultMedia: "user-message" } }
         : undefined,
   },
@@ -200,6 +201,7 @@ export const historyRefusals: readonly KnownRefusal[] = [
   // Claude on Bedrock (dify 17545) and behind LiteLLM (litellm 24158)
   {
     lesson: "calls_without_tools",
+    about: ["messages", "tools"],
     says: [
       /tool calling without ["'`]?tools=/i,
       /toolConfig field must be defined/i,
@@ -213,3 +215,8 @@ export const historyRefusals: readonly KnownRefusal[] = [
         : undefined,
   },
 ];
+
+/** True if the empty content that was sent is the profile's doing, or would be changed by the flag once it is set. */
+function decides(profile: Profile, sent: Profile["emptyContent"]): boolean {
+  return isAsSent(profile, "emptyContent") || profile.emptyContent === sent;
+}

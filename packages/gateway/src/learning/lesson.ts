@@ -97,6 +97,8 @@ export interface KnownRefusal {
   /** Any of these, anywhere in what the error says; a row without them looks at the parameters that it refuses. */
   readonly says?: readonly RegExp[];
   readonly what: string;
+  /** Fields of the request that it is about. It does not apply to an error that points only at other fields of the request. */
+  readonly about?: readonly string[];
   /** Some servers answer 500 for it: what chat templates and grammars raise. */
   readonly as500?: true;
   /** Undefined where the change is in force already, or could not have helped this request. */

@@ -1,7 +1,8 @@
 import { historyRefusals } from "./history-refusals.ts";
 import type { KnownRefusal, Lesson, Refusal, Tried } from "./lesson.ts";
 import { parameterRefusals } from "./parameter-refusals.ts";
-import { wordsOf } from "./refusal-words.ts";
+import { onceIf, quotesRequest } from "./own-content.ts";
+import { wordsOf, type Words } from "./refusal-words.ts";
 import { responsesRefusals } from "./responses-refusals.ts";
 import { samplingRefusals } from "./sampling-refusals.ts";
 import { toolRefusals } from "./tool-refusals.ts";
@@ -17,21 +18,54 @@ export function lessonOf(refusal: Refusal, tried: Tried): Lesson | undefined {
   if (!refusing.has(status) && !raising.has(status)) return undefined;
   const words = wordsOf(body);
   if (noRefusals.some((other) => other.test(words.text))) return undefined;
-  for (const row of tables[tried.speaks]) {
+  for (const { about, ...row } of tables[tried.speaks]) {
     if (raising.has(status) && row.as500 !== true) continue;
-    if (row.says !== undefined && !row.says.some((form) => form.test(words.text))) continue;
+    const sentences = sentencesOf(row, words);
+    if (sentences === undefined || pointsElsewhere(about, words, tried)) continue;
     const change = row.change(tried, words);
     if (change === undefined) continue;
     const { flags = {}, what = row.what, ...rest } = change;
-    return { code: row.lesson, what, said: words.said.slice(0, saidLength), flags, ...rest };
+    const said = words.said.slice(0, saidLength);
+    return {
+      code: row.lesson,
+      what,
+      said,
+      flags,
+      ...rest,
+      ...onceIf(rest.once === true || quotesRequest(sentences, tried.body)),
+    };
   }
   return undefined;
+}
+
+/** The words in which the error complains of what a row is about; undefined if it does not. */
+function sentencesOf({ says }: KnownRefusal, words: Words): readonly string[] | undefined {
+  if (says === undefined) return words.sentences;
+  const found = says.flatMap((form) => form.exec(words.text)?.[0] ?? []);
+  return found.length === 0 ? undefined : found;
+}
+
+/** True if the error points at fields of the request, and at none that a row is about. */
+function pointsElsewhere(
+  about: readonly string[] | undefined,
+  { pointsAt }: Words,
+  { body }: Tried,
+): boolean {
+  if (about === undefined) return false;
+  // An error about what a model can do may point at its name.
+  const fields = pointsAt.filter((name) => name !== "model" && Object.hasOwn(body, name));
+  return fields.length > 0 && !fields.some((name) => about.includes(name));
 }
 
 const saidLength = 200;
 
 const tables: Readonly<Record<Tried["speaks"], readonly KnownRefusal[]>> = {
-  chat: [...historyRefusals, ...toolRefusals, ...samplingRefusals, ...parameterRefusals],
+  chat: [
+    ...historyRefusals.map((row) => ({ about: ["messages"], ...row })),
+    ...toolRefusals.map((row) => ({ about: ["tools", "tool_choice", "messages"], ...row })),
+    ...samplingRefusals,
+    ...parameterRefusals,
+  ],
   responses: responsesRefusals,
 };
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from "@deltawire/wire";
+import type { JsonObject, JsonValue } from "@deltawire/wire";
 import { isObject } from "../json.ts";
 
 /**
@@ -20,6 +20,24 @@ const schemaKeyword =
 /** What stands in response_format beside its type: its name, its schema, what is missing from it. */
 const wrongFormat =
   /invalid (?:json )?schema (?:for|in) ["'`]?response_?format|json_schema\.(?:name|schema|description)\b|missing required|must contain the word/i;
+
+/** Shorter sentences ("strict") stand in many texts by chance. */
+const shortestQuote = 12;
+
+/**
+ * True if what is taken for the server's complaint stands in a text of the request: an error may quote what the client sent,
+ * and a client may write anything there.
+ */
+export function quotesRequest(sentences: readonly string[], body: JsonObject): boolean {
+  const long = sentences.filter((sentence) => sentence.length >= shortestQuote);
+  return long.length > 0 && hasText(body, long);
+}
+
+function hasText(value: JsonValue | undefined, sentences: readonly string[]): boolean {
+  if (typeof value === "string") return sentences.some((sentence) => value.includes(sentence));
+  if (Array.isArray(value)) return value.some((one) => hasText(one, sentences));
+  return isObject(value) && Object.values(value).some((one) => hasText(one, sentences));
+}
 
 export function onceIf(own: boolean): { once?: true } {
   return own ? { once: true } : {};

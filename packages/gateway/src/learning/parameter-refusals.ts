@@ -1,4 +1,4 @@
-import type { Profile } from "@deltawire/wire";
+import { isAsSent, type Profile } from "@deltawire/wire";
 import { effortForms, effortsIn, isServersMatter } from "./efforts.ts";
 import { dropping, withoutParameters } from "./left-out.ts";
 import type { Change, KnownRefusal, Tried } from "./lesson.ts";
@@ -78,7 +78,7 @@ export const parameterRefusals: readonly KnownRefusal[] = [
     lesson: "reasoning_refused",
     what: "takes no reasoning back: it is left out",
     change: ({ profile, body }, { refused }) =>
-      profile.reasoningField !== "none" &&
+      (isAsSent(profile, "reasoningField") || profile.reasoningField !== "none") &&
       refused.some((path) => isReasoning(path) && hasMessageField(body, path.at(-1) ?? ""))
         ? { flags: { reasoningField: "none", reasoningRequired: false } }
         : undefined,
@@ -113,7 +113,9 @@ export const parameterRefusals: readonly KnownRefusal[] = [
       if (drop === undefined) return undefined;
       const { maxTokensParameter, droppedParameters } = tried.profile;
       const other = name === "max_tokens" ? "max_completion_tokens" : "max_tokens";
-      if (maxTokensParameter !== name || droppedParameters.includes(other)) return drop;
+      const isCurrent =
+        isAsSent(tried.profile, "maxTokensParameter") || maxTokensParameter === name;
+      if (!isCurrent || droppedParameters.includes(other)) return drop;
       // The new name is not tried again after the old one: a server that refuses both gets neither.
       return other === "max_tokens"
         ? { flags: { ...drop.flags, maxTokensParameter: other } }

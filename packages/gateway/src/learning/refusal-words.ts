@@ -1,6 +1,11 @@
 import type { JsonObject, JsonValue } from "@deltawire/wire";
 import { isObject, parseJson } from "../json.ts";
-import { refusedParameters, type Place, type RefusedParameters } from "./refused-parameters.ts";
+import {
+  refusedParameters,
+  stepsOf,
+  type Place,
+  type RefusedParameters,
+} from "./refused-parameters.ts";
 
 /** What an error body says, whatever its shape. */
 export interface Words extends RefusedParameters {
@@ -8,10 +13,18 @@ export interface Words extends RefusedParameters {
   text: string;
   /** The sentence for people. */
   said: string;
+  /** First steps of the paths that the error points at: `messages` of `messages.2.content`. */
+  pointsAt: readonly string[];
 }
 
-/** An error may be large, and may hold the whole request: this much of it is read. */
-const longestText = 16_000;
+/**
+ * An error may be large, and may hold the whole request: this much of it is read. Some patterns take time with the square
+ * of its length.
+ */
+const longestText = 8_000;
+const longestPath = 500;
+const longestWhy = 2_000;
+const mostPlaces = 100;
 const deepest = 12;
 
 /** Validators and proxies repeat what was sent under these names: those are the user's words, not the provider's. */
@@ -25,10 +38,12 @@ export function wordsOf(body: unknown): Words {
   reader.read(body, "message", 0);
   const text = reader.lines.join("\n");
   const said = [...new Set(reader.sentences)].join(": ") || text;
+  const places = [...reader.places, ...writtenPlaces(text)];
   return {
     text,
     said: said.replaceAll(/\s+/g, " ").trim(),
-    ...refusedParameters(text, [...reader.places, ...writtenPlaces(text)]),
+    pointsAt: places.flatMap(({ path }) => stepsOf(path).slice(0, 1)),
+    ...refusedParameters(text, places),
   };
 }
 
@@ -53,9 +68,9 @@ class WordReader {
       // It stands beside every complaint, and reads as one about the place.
       .filter((word) => word !== "invalid_request_error");
     const { loc, param } = value;
-    const path = Array.isArray(loc) ? loc.filter(isStep).join(".") : param;
-    if (isText(path)) {
-      const place = { path, why: unescaped(why.join(" ")) };
+    const path = Array.isArray(loc) ? loc.slice(0, 50).filter(isStep).join(".") : param;
+    if (isText(path) && path.length <= longestPath && this.places.length < mostPlaces) {
+      const place = { path, why: unescaped(why.join(" ").slice(0, longestWhy)) };
       this.places.push(place);
       this.#line(`${path}: ${place.why}`);
     }
@@ -81,7 +96,10 @@ class WordReader {
 
 /** Quoted once or several times on its way here: `{\"error\":{\"message\":\"…`. */
 function unescaped(text: string): string {
-  return text.replaceAll(/\\+(["'`/n])/g, (_all, char: string) => (char === "n" ? "\n" : char));
+  // From the first backslash of a run only: a start at each of them would take time with the square of their number.
+  return text.replaceAll(/(?<!\\)\\+(["'`/n])/g, (_all, char: string) =>
+    char === "n" ? "\n" : char,
+  );
 }
 
 /** vLLM and SGLang print pydantic's list of errors as Python does: `{'loc': ('body', 'seed'), 'msg': …}`. */

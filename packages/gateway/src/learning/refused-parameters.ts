@@ -11,15 +11,22 @@ export interface RefusedParameters {
   refused: readonly (readonly string[])[];
   /** Those that are refused only beside something else in the request. */
   combined: readonly (readonly string[])[];
+  /** The words by which they are refused. */
+  sentences: readonly string[];
 }
 
 /** Whether they were sent is for the caller to see: some of these forms are met in other sentences too. */
 export function refusedParameters(text: string, places: readonly Place[]): RefusedParameters {
   const pointed = places
     .filter(({ why }) => unsupported.test(why))
-    .map(({ path, why }) => ({ path, extent: extentOf(refusing.exec(why)?.[0] ?? "") }));
+    .map(({ path, why }) => ({
+      path,
+      extent: saysValue(why) ? ("value" as const) : extentOf(refusing.exec(why)?.[0] ?? ""),
+    }));
+  const sentences: string[] = [];
   const named = forms.flatMap((form) =>
-    [...text.matchAll(form)].flatMap(({ groups, indices }) => {
+    [...text.matchAll(form)].flatMap(({ 0: sentence, groups, indices }) => {
+      sentences.push(sentence);
       const { name = "", list = "", at = "" } = groups ?? {};
       const listed = list.match(/[A-Za-z_][\w.]*/g) ?? [];
       const [, end = text.length] = indices?.groups?.["name"] ?? [];
@@ -39,7 +46,7 @@ export function refusedParameters(text: string, places: readonly Place[]): Refus
   }
   const those = (wanted: Extent): string[][] =>
     [...found.values()].filter(({ extent }) => extent === wanted).map(({ steps }) => steps);
-  return { refused: those("always"), combined: those("combined") };
+  return { refused: those("always"), combined: those("combined"), sentences };
 }
 
 /** When a parameter is refused: whatever it says, beside something else, or for the value that it has. */
@@ -48,11 +55,28 @@ type Extent = "always" | "combined" | "value";
 /** What is said behind its name. */
 function extentOf(behind: string): Extent {
   const [said = ""] = behind.split(/\n|\. /);
+  if (saysValue(said)) return "value";
   const [, how] = refusing.exec(said) ?? [];
   if (how === undefined) return "always";
   if (bounded.test(how)) return "value";
   return beside.test(how) ? "combined" : "always";
 }
+
+/** True if a sentence says what a value has to be: the parameter is known, and what the client sent for it is wrong. */
+function saysValue(sentence: string): boolean {
+  return valueRules.some((rule) => rule.test(sentence));
+}
+
+const typeNames =
+  "(?:str(?:ing)?|int(?:eger)?|number|float|bool(?:ean)?|object|array|list|dict(?:ionary)?|map|null|none)s?";
+const valueRules = [
+  // "must be a string", "should be greater than 0", "cannot exceed 4"; not "must not be set"
+  /\b(?:must|should|has to|have to|needs? to|can only|may only|cannot|can't) (?:not )?(?:only )?(?:(?:have|contain|match|start|equal|exceed)\b|be (?!(?:set|specified|given|provided|sent|used|present|removed|omitted|included|passed|supplied|combined)\b))/i,
+  new RegExp(`\\b(?:expected|got|received|of type|for|with) (?:an? )?${typeNames}\\b`, "i"),
+  /\b(?:invalid|wrong|incorrect|bad|unexpected) (?:type|value|format)\b|\bout of range\b|_type\b|_parsing\b/i,
+  // Google, of a list where there should be none: Unknown name "stop": Proto field is not repeating, cannot start list.
+  /\bnot repeating\b|\bcannot start (?:list|struct)/i,
+];
 
 const refusing =
   /(?:^["'`\]]*:? ?(?:\w+ )?|["'`] )(?:is|are) (?:(?:not |un)(?:supported|allowed|permitted)|only (?:supported|allowed|permitted))\b([^\n]*)/i;
@@ -97,7 +121,7 @@ const forms = [
 /** Names that wrap the request itself. */
 const outer = new Set(["body", "request", "#", "generate_content_request"]);
 
-function stepsOf(path: string): string[] {
+export function stepsOf(path: string): string[] {
   const steps = path
     .split(/[.[\]/'"`\s]+/)
     .filter((step) => step !== "")

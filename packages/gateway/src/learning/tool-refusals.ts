@@ -1,4 +1,4 @@
-import { genericProfile, type JsonObject, type Profile } from "@deltawire/wire";
+import { isAsSent, type JsonObject, type Profile } from "@deltawire/wire";
 import type { Change, KnownRefusal, Tried } from "./lesson.ts";
 import { isAboutAskedThinking, onceIf } from "./own-content.ts";
 import { choosesWell, objectsIn, offersCustomTools, offersTools } from "./sent.ts";
@@ -14,7 +14,7 @@ export const toolRefusals: readonly KnownRefusal[] = [
     change: ({ profile, body }, { text }) =>
       offersCustomTools(body) &&
       !isAboutAnotherTool(text, body) &&
-      (profile === genericProfile || profile.customTools === "native")
+      (isAsSent(profile, "customTools") || profile.customTools === "native")
         ? { flags: { customTools: "function" } }
         : undefined,
   },

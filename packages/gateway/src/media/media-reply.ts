@@ -1,5 +1,5 @@
 import { bareType } from "@deltawire/tasks";
-import { SseDecoder, type JsonObject, type SseEvent } from "@deltawire/wire";
+import { reportsError, SseDecoder, type JsonObject, type SseEvent } from "@deltawire/wire";
 import { isObject, parseJson } from "../json.ts";
 import type { FailedForward } from "../passthrough/ask.ts";
 import { errorInReply } from "../relay/failure.ts";
@@ -86,9 +86,9 @@ function eventDecoder(maxEventLength: number): SseDecoder {
 /** The error of a reply that says that it failed: `{ error }`, in one piece or as an event. */
 export function errorOf(reply: JsonObject): FailedForward | undefined {
   const { error } = reply;
-  const told = isObject(error) || typeof error === "string" ? error : undefined;
-  if (told === undefined && reply["type"] !== "error") return undefined;
-  return { is: "refused", headers: {}, ...errorInReply(told ?? reply) };
+  const isTold = reportsError(error);
+  if (!isTold && reply["type"] !== "error" && reply["object"] !== "error") return undefined;
+  return { is: "refused", headers: {}, ...errorInReply(isTold ? error : reply) };
 }
 
 export function brokenOff(what: string): FailedForward {
@@ -102,11 +102,12 @@ export function tooLarge(mostBytes: number): FailedForward {
   return { is: "failed", failure: { code: "invalid_reply", message } };
 }
 
-const quotedLength = 200;
+/** More than a client receives; what it receives is cut when it has been redacted. */
+const quotedLength = 16_384;
 
 /** The words of a proxy or a broken server are all that its user has to go by. */
 export function unreadable(text: string): FailedForward {
-  const quoted = text.length > quotedLength ? `${text.slice(0, quotedLength)}…` : text;
-  const message = `the upstream answered with something else than was asked for: ${quoted.trim()}`;
+  const quoted = text.slice(0, quotedLength).trim();
+  const message = `the upstream answered with something else than was asked for: ${quoted}`;
   return { is: "failed", failure: { code: "upstream_error", message } };
 }

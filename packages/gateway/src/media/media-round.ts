@@ -10,7 +10,8 @@ import {
 } from "../passthrough/ask.ts";
 import { problemFrom, tryTargets } from "../passthrough/try-targets.ts";
 import type { ExchangeRecord } from "../relay/relay.ts";
-import type { Upstream } from "../relay/upstream.ts";
+import { ownClient, RequestSource } from "../relay/request-source.ts";
+import type { Upstream, UpstreamRequest } from "../relay/upstream.ts";
 import type { EventQueue } from "../tasks/event-queue.ts";
 import { failed, modelError, notesOf } from "../tasks/relay-model.ts";
 import { unreachable } from "../unreachable.ts";
@@ -71,8 +72,9 @@ export class MediaRound {
     try {
       const wanted = wantedOf(request, this.#type);
       const targets = await targetsOf(this.#name);
-      const tries = { relay, signal, record: this.#record };
-      await tryTargets(tries, targets, (upstream, target) => this.#ask(upstream, target, wanted));
+      const source = new RequestSource(ownClient, request);
+      const tries = { relay, signal, record: this.#record, source };
+      await tryTargets(tries, targets, (asked, target) => this.#ask(asked, target, wanted));
     } catch (error) {
       failure = error;
     } finally {
@@ -92,13 +94,18 @@ export class MediaRound {
   }
 
   /** Once, and again without what the server does not take of our own. */
-  async #ask(upstream: Upstream, target: ModelTarget, wanted: Wanted): Promise<ForwardOutcome> {
+  async #ask(
+    request: UpstreamRequest,
+    target: ModelTarget,
+    wanted: Wanted,
+  ): Promise<ForwardOutcome> {
+    const { upstream } = request;
     const key = `${this.#type} ${target.model}`;
     let manner = mannerOf(upstream, key);
     this.#tell(`asked ${target.upstream} for ${wantedWords[this.#type]}`);
     for (;;) {
       const call = await callFor(wanted, target.model, manner);
-      const outcome = await this.#send(upstream, call, wanted);
+      const outcome = await this.#send(request, call, wanted);
       if (outcome.is === "answered") {
         const links = this.#reply instanceof PictureReply && this.#reply.hasLinks;
         keepManner(upstream, key, { ...manner, links: manner.links || links });
@@ -111,11 +118,13 @@ export class MediaRound {
     }
   }
 
-  #send(upstream: Upstream, call: EndpointCall, wanted: Wanted): Promise<ForwardOutcome> {
+  #send(request: UpstreamRequest, call: EndpointCall, wanted: Wanted): Promise<ForwardOutcome> {
     const { path, headers, body } = call;
     const { signal } = this.#queue;
     this.#reply = undefined;
-    return ask({ upstream, path, headers, body, signal, taker: this.#taker(upstream, wanted) });
+    const { redactor } = this.#options.relay;
+    const taker = this.#taker(request.upstream, wanted);
+    return ask({ request, path, headers, body, signal, redactor, taker });
   }
 
   #taker(upstream: Upstream, wanted: Wanted): ReplyTaker {
@@ -150,7 +159,10 @@ export class MediaRound {
       broken: (how) => {
         // What was asked for had come.
         if (this.#reply?.isWhole === true) return this.#completed();
-        return this.#failed({ is: "unreachable", answered: true, ...how }, upstream);
+        return this.#failed(
+          { is: "unreachable", connected: true, answered: true, ...how },
+          upstream,
+        );
       },
     };
   }
@@ -171,7 +183,7 @@ export class MediaRound {
     const error = modelError(problemFrom(failure, upstream, this.#options.relay));
     this.#record.failure = error.code;
     this.#queue.push([failed(error)]);
-    return { is: "answered" };
+    return { is: "answered", failure };
   }
 
   #tick(): void {

@@ -1,8 +1,9 @@
+import { describeJsonLimit, findExceededJsonLimit } from "@deltawire/wire";
 import type { Upstream } from "../relay/upstream.ts";
 
 const timeLimitMs = 10_000;
-/** No list of models is that long. */
-const mostBytes = 32 * 1024 * 1024;
+/** OpenRouter's list of 350 models has 0.7 MB and 30,000 JSON values. */
+const mostBytes = 8 * 1024 * 1024;
 
 /** The body of `GET {base_url}/models`, parsed. */
 export function askForModels(upstream: Upstream): Promise<unknown> {
@@ -22,14 +23,19 @@ export function askForModels(upstream: Upstream): Promise<unknown> {
         },
         onResponseData(controller, bytes) {
           size += bytes.length;
-          if (size > mostBytes) controller.abort(new Error("the list is too long"));
+          if (size > mostBytes)
+            controller.abort(new Error(`the list of models has more than ${mostBytes} bytes`));
           else pieces.push(bytes);
         },
         onResponseEnd() {
           clearTimeout(timer);
           try {
             if (answered !== 200) throw new Error(`it answered ${answered}`);
-            resolve(JSON.parse(Buffer.concat(pieces).toString("utf8")));
+            const bytes = Buffer.concat(pieces);
+            const exceeded = findExceededJsonLimit(bytes);
+            if (exceeded !== undefined)
+              throw new Error(`the list of models ${describeJsonLimit(exceeded)}`);
+            resolve(JSON.parse(bytes.toString("utf8")));
           } catch (error) {
             reject(error);
           }

@@ -6,6 +6,8 @@ export interface ModelDiscoveryOptions {
   readonly upstreams: Iterable<UpstreamConfig>;
   /** The body of `GET {base_url}/models`, parsed. It ends in time by itself, or rejects. */
   readonly ask: (upstream: UpstreamConfig) => Promise<unknown>;
+  /** False for a model that is not listed. All are unless this says otherwise. */
+  readonly isListed?: (id: string) => boolean;
   /** Milliseconds. */
   readonly now: () => number;
   /** Told of every failure, once for each time that an upstream was asked. */
@@ -81,11 +83,14 @@ export class ModelDiscovery {
   }
 
   async #ask(upstream: UpstreamConfig): Promise<void> {
-    const { ask, now, onFailure } = this.#options;
+    const { ask, now, onFailure, isListed = () => true } = this.#options;
     try {
       const models = parseModelList(await ask(upstream));
       if (models === undefined) throw new Error("the answer holds no list of models");
-      this.#keep(upstream.name, models);
+      this.#keep(
+        upstream.name,
+        models.filter(({ id }) => isListed(id)),
+      );
       this.#states.set(upstream, { is: "answered", until: now() + freshMs });
     } catch (cause) {
       const why = cause instanceof Error ? cause.message : String(cause);

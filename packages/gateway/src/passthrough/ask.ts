@@ -1,14 +1,20 @@
+import type { Redactor } from "@deltawire/agent";
 import type { Dispatcher } from "undici";
+import type { ReceivedHeaders } from "../http/forwarded-headers.ts";
+import { isOutOfFiles } from "../http/problem.ts";
 import { causeOf } from "../relay/failure.ts";
+import { InterimReplies } from "../relay/interim-replies.ts";
 import type { Outcome } from "../relay/outcome.ts";
 import { Refusal } from "../relay/refusal.ts";
-import type { Upstream } from "../relay/upstream.ts";
+import type { UpstreamRequest } from "../relay/upstream.ts";
 
 export type FailedForward = Extract<Outcome, { is: "refused" | "failed" | "unreachable" }>;
 
-export type ForwardOutcome = FailedForward | { is: "left" } | { is: "answered" };
-
-type ReceivedHeaders = Readonly<Record<string, string | string[] | undefined>>;
+export type ForwardOutcome =
+  | FailedForward
+  | { is: "left" }
+  /** `failure`: it broke after something had been passed on, so nothing can be tried again. */
+  | { is: "answered"; failure?: FailedForward };
 
 /** What becomes of a reply that is no refusal. */
 export interface ReplyTaker {
@@ -28,15 +34,16 @@ const graceMs = 1000;
 
 /** Asks an upstream once, for whatever its answer is: vectors, pictures, sound. */
 export function ask(options: {
-  upstream: Upstream;
+  request: UpstreamRequest;
   path: string;
   headers: Readonly<Record<string, string>>;
   body: Dispatcher.DispatchOptions["body"];
   signal: AbortSignal;
+  redactor: Redactor;
   taker: ReplyTaker;
 }): Promise<ForwardOutcome> {
-  const { upstream, path, headers, body, signal, taker } = options;
-  return new Promise((resolve) => {
+  const { request, path, headers, body, signal, redactor, taker } = options;
+  return new Promise((resolve, reject) => {
     let controller: Dispatcher.DispatchController | undefined;
     let over = false;
     let begun = false;
@@ -50,12 +57,18 @@ export function ask(options: {
       if (over) return;
       over = true;
       clearTimeout(grace);
+      interimReplies.stop();
       signal.removeEventListener("abort", leave);
       resolve(outcome);
     };
+    const { idleTimeoutMs } = request.upstream.config;
+    const interimReplies = new InterimReplies(idleTimeoutMs, (outcome) => {
+      finish(outcome);
+      controller?.abort(new Error("interim replies and no reply"));
+    });
     if (signal.aborted) return leave();
     signal.addEventListener("abort", leave, { once: true });
-    upstream.dispatch(
+    request.upstream.dispatch(
       { method: "POST", path, headers, body },
       {
         onRequestStart(started) {
@@ -63,9 +76,11 @@ export function ask(options: {
           if (over) started.abort(new Error("the client has left"));
         },
         onResponseStart(_controller, status, headers) {
-          if (status < 200 || over) return;
+          if (over) return;
+          if (status < 200) return interimReplies.add();
+          interimReplies.stop();
           if (status >= 300) {
-            refusal = new Refusal(status, headers);
+            refusal = new Refusal(status, headers, redactor);
             return;
           }
           begun = true;
@@ -81,6 +96,7 @@ export function ask(options: {
             return;
           }
           const taken = taker.push(bytes, started);
+          if (taken === undefined || taken === "whole") request.answering();
           if (taken === undefined) return;
           const endNow = (outcome: ForwardOutcome): void => {
             finish(outcome);
@@ -99,7 +115,13 @@ export function ask(options: {
           if (refusal !== undefined) return refused(refusal);
           const { code = "", message } = error as NodeJS.ErrnoException;
           const how = { timedOut: /TIMEOUT/.test(code), cause: causeOf(code, message) };
-          finish(begun ? taker.broken(how) : { is: "unreachable", ...how });
+          if (isOutOfFiles(error)) {
+            reject(error);
+            return finish({ is: "left" });
+          }
+          if (begun) return finish(taker.broken(how));
+          const connected = controller === undefined ? {} : { connected: true as const };
+          finish({ is: "unreachable", ...how, ...connected });
         },
       },
     );

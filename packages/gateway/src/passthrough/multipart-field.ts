@@ -1,3 +1,4 @@
+import { Problem } from "../http/problem.ts";
 import { unreachable } from "../unreachable.ts";
 
 /** Where the value of a field stands in a multipart body. */
@@ -11,6 +12,10 @@ export interface FoundField {
 /** Part headers, and values of the fields that are looked for, are short. */
 const longestHead = 16 * 1024;
 const longestValue = 1024;
+/** RFC 2046 allows 70. Searching for a long one takes time that grows with its length. */
+const longestBoundary = 256;
+/** A form of OpenAI's API has some dozen; beyond these no field is looked for. */
+const mostParts = 1000;
 
 type State =
   /** Before the first boundary, or in a part that is of no interest. */
@@ -28,6 +33,7 @@ export class MultipartField {
   #rest: Buffer = Buffer.from("\r\n");
   /** The offset in the body at which `#rest` begins. */
   #offset = -2;
+  #parts = 0;
   found: FoundField | undefined;
 
   constructor(boundary: string, name: string) {
@@ -45,7 +51,7 @@ export class MultipartField {
   #step(): boolean {
     switch (this.#state.in) {
       case "head": {
-        const end = this.#rest.indexOf("\r\n\r\n");
+        const end = this.#rest.subarray(0, longestHead + 4).indexOf("\r\n\r\n");
         if (end < 0) {
           if (this.#rest.length > longestHead) this.#state = { in: "skipped" };
           return this.#rest.length > longestHead;
@@ -67,7 +73,8 @@ export class MultipartField {
           return false;
         }
         this.#drop(end + this.#delimiter.length);
-        this.#state = { in: "head" };
+        this.#parts += 1;
+        if (this.#parts <= mostParts) this.#state = { in: "head" };
         return true;
       }
       default:
@@ -93,7 +100,14 @@ export class MultipartField {
 
 export function boundaryOf(contentType: string): string | undefined {
   const match = /^multipart\/form-data\s*;.*?\bboundary=(?:"([^"]+)"|([^\s;]+))/i.exec(contentType);
-  return match?.[1] ?? match?.[2];
+  const boundary = match?.[1] ?? match?.[2];
+  if (boundary !== undefined && boundary.length > longestBoundary)
+    throw new Problem(
+      "invalid_header",
+      `content-type: the boundary is longer than ${longestBoundary} characters`,
+      { param: "content-type" },
+    );
+  return boundary;
 }
 
 function isField(head: string, name: string): boolean {

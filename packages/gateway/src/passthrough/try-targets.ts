@@ -1,15 +1,18 @@
 import type { ModelTarget } from "../config/config.ts";
 import { Problem } from "../http/problem.ts";
 import { mayFallBack, problemOf } from "../relay/failure.ts";
+import type { Outcome } from "../relay/outcome.ts";
 import type { ExchangeRecord, Relay } from "../relay/relay.ts";
+import type { RequestSource } from "../relay/request-source.ts";
 import { waited } from "../relay/retry.ts";
-import type { Upstream } from "../relay/upstream.ts";
+import type { Upstream, UpstreamRequest } from "../relay/upstream.ts";
 import type { FailedForward, ForwardOutcome } from "./ask.ts";
 
 export interface Tries {
   relay: Relay;
   signal: AbortSignal;
   record: ExchangeRecord;
+  source: RequestSource;
 }
 
 /**
@@ -19,15 +22,15 @@ export interface Tries {
 export async function tryTargets(
   tries: Tries,
   targets: readonly ModelTarget[],
-  ask: (upstream: Upstream, target: ModelTarget) => Promise<ForwardOutcome>,
+  ask: (request: UpstreamRequest, target: ModelTarget) => Promise<ForwardOutcome>,
 ): Promise<void> {
   let problem: Problem | undefined;
   for (const target of targets) {
-    const upstream = upstreamOf(tries, target);
+    const request = beginRequest(tries, target);
     const tried =
-      upstream instanceof Problem
-        ? upstream
-        : await tryUpstream(tries, upstream, () => ask(upstream, target));
+      request instanceof Problem
+        ? request
+        : await tryUpstream(tries, request, () => ask(request, target));
     if (tried === "over") return;
     problem = tried;
     if (!mayFallBack(problem)) break;
@@ -35,54 +38,56 @@ export async function tryTargets(
   throw problem ?? new Problem("model_not_found", "no upstream serves this model");
 }
 
-/** Who is asked next, or why that one is not. */
-export function upstreamOf(
-  { relay, record }: Pick<Tries, "relay" | "record">,
+/** Returns a Problem if the upstream cannot be asked now. The request must be finished. */
+export function beginRequest(
+  { relay, record, source }: Pick<Tries, "relay" | "record" | "source">,
   { upstream: name, model }: ModelTarget,
-): Upstream | Problem {
+): UpstreamRequest | Problem {
   const upstream = relay.upstreams.get(name);
   if (upstream === undefined)
     return new Problem("model_not_found", `there is no upstream "${name}"`);
   record.upstream = name;
   if (model !== "") record.upstreamModel = model;
-  const unusable = upstream.unusable();
-  if (unusable !== undefined) return unusable;
-  upstream.begin();
-  return upstream;
+  return upstream.unusable(model, source) ?? upstream.begin(model, source);
 }
 
 async function tryUpstream(
   { relay, signal, record }: Tries,
-  upstream: Upstream,
+  request: UpstreamRequest,
   ask: () => Promise<ForwardOutcome>,
 ): Promise<"over" | Problem> {
-  for (let tried = 1; ; tried += 1) {
-    record.attempts += 1;
-    const outcome = noted(upstream, await ask());
-    if (outcome.is === "answered" || outcome.is === "left") return "over";
-    const wait = upstream.waitAfter(outcome, tried);
-    if (wait === undefined) {
-      upstream.note(outcome);
-      upstream.lastProblem = problemFrom(outcome, upstream, relay);
-      return upstream.lastProblem;
+  let finished: ForwardOutcome | undefined;
+  let problem: Problem | undefined;
+  try {
+    for (let tried = 1; ; tried += 1) {
+      record.attempts += 1;
+      finished = undefined;
+      const outcome = await ask();
+      finished = outcome;
+      if (outcome.is === "answered" || outcome.is === "left") return "over";
+      const wait = request.waitAfter(outcome, tried);
+      if (wait === undefined) {
+        problem = problemFrom(outcome, request.upstream, relay);
+        return problem;
+      }
+      if (!(await waited(wait, signal))) return "over";
     }
-    if (await waited(wait, signal)) continue;
-    upstream.circuit.undecided(Date.now());
-    return "over";
+  } finally {
+    request.finish(asOutcome(finished), problem);
   }
 }
 
-/** What an outcome says of the upstream, where it is no failure: failures count when nothing more is tried. */
-export function noted(upstream: Upstream, outcome: ForwardOutcome): ForwardOutcome {
-  if (outcome.is === "answered") upstream.circuit.succeeded(Date.now());
-  else if (outcome.is === "left") upstream.circuit.undecided(Date.now());
-  return outcome;
+/** What a reply that was passed on says about the upstream. */
+export function asOutcome(outcome: ForwardOutcome | undefined): Outcome | undefined {
+  if (outcome?.is !== "answered") return outcome;
+  if (outcome.failure !== undefined) return undefined;
+  return { is: "answered", reply: { usage: undefined, failure: undefined } };
 }
 
 export function problemFrom(
   outcome: FailedForward,
   { config }: Upstream,
-  { secrets }: Relay,
+  { redactor }: Relay,
 ): Problem {
-  return problemOf(outcome, config, (text) => secrets.redact(text), Date.now());
+  return problemOf(outcome, config, redactor, Date.now());
 }

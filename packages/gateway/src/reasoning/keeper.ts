@@ -10,18 +10,19 @@ import type {
 import type { Output } from "../relay/client-wire.ts";
 import type { Translator } from "../relay/reply.ts";
 import type { Envelopes } from "./envelope.ts";
-import type { Recollection } from "./recall.ts";
+import type { ConversationDigest } from "./conversation-digest.ts";
+import type { ReasoningCache } from "./reasoning-cache.ts";
 
-/** What one upstream needs back later: sealed into the client's history, and remembered in case the client loses it. */
+/** What one upstream needs back later: sealed into the client's history, and cached in case the client loses it. */
 export class ReasoningKeeper {
   readonly #upstream: string;
   readonly #envelopes: Envelopes;
-  readonly #memory: Recollection;
+  readonly #cache: ReasoningCache;
 
-  constructor(upstream: string, envelopes: Envelopes, memory: Recollection) {
+  constructor(upstream: string, envelopes: Envelopes, cache: ReasoningCache) {
     this.#upstream = upstream;
     this.#envelopes = envelopes;
-    this.#memory = memory;
+    this.#cache = cache;
   }
 
   seal(carry: ReasoningCarry): string {
@@ -32,8 +33,10 @@ export class ReasoningKeeper {
     return this.#envelopes.unseal(this.#upstream, envelope);
   }
 
-  recall(callId: string): RecalledReasoning | undefined {
-    return this.#memory.recall(this.#upstream, callId);
+  /** What was cached of a call of this conversation. */
+  lookup(callId: string, conversation: ConversationDigest): RecalledReasoning | undefined {
+    const before = conversation.before(callId);
+    return before === undefined ? undefined : this.#cache.lookup(this.#upstream, before, callId);
   }
 
   /** The same translator, with a word when its response is whole. */
@@ -54,6 +57,9 @@ export class ReasoningKeeper {
       get usage() {
         return translator.usage;
       },
+      get progress() {
+        return translator.progress;
+      },
       push(input, out) {
         const from = out.length;
         translator.push(input, out as ResponseEvent[]);
@@ -69,8 +75,8 @@ export class ReasoningKeeper {
     };
   }
 
-  /** The calls of a reply, together with the reasoning before them. */
-  remember(output: readonly OutputItem[]): void {
+  /** Caches the reasoning of a reply to this conversation, by the reply's calls. */
+  store(output: readonly OutputItem[], conversation: ConversationDigest): void {
     const callIds = output.flatMap((item) => ("call_id" in item ? [item.call_id] : []));
     if (callIds.length === 0) return;
     const reasoning = output.filter((item) => item.type === "reasoning");
@@ -79,6 +85,7 @@ export class ReasoningKeeper {
     const carry = this.unseal(sealed?.encrypted_content ?? "");
     const text = words.map((part) => part.text).join("\n\n");
     if (text === "" && carry === undefined) return;
-    this.#memory.remember(this.#upstream, callIds, { reasoning: text, ...carry });
+    const found = { reasoning: text, ...carry };
+    this.#cache.store(this.#upstream, conversation.end, callIds, found);
   }
 }

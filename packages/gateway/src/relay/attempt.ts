@@ -1,23 +1,28 @@
+import type { Redactor } from "@deltawire/agent";
 import { WireError, type StreamEnd } from "@deltawire/wire";
 import type { Dispatcher } from "undici";
+import { isOutOfFiles } from "../http/problem.ts";
 import type { Output } from "./client-wire.ts";
 import { causeOf, errorInReply } from "./failure.ts";
 import type { Beating, Heartbeat } from "./heartbeat.ts";
+import { InterimReplies } from "./interim-replies.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Plan } from "./plan.ts";
 import type { Receiver } from "./receiver.ts";
 import { Refusal } from "./refusal.ts";
-import type { Redact, Reply } from "./reply.ts";
-import type { Upstream } from "./upstream.ts";
+import type { Reply, ReplyFailure } from "./reply.ts";
+import type { UpstreamRequest } from "./upstream.ts";
 
 export interface AttemptOptions {
-  upstream: Upstream;
+  request: UpstreamRequest;
   plan: Plan;
   receiver: Receiver;
   heartbeat: Heartbeat;
-  redact: Redact;
+  redactor: Redactor;
   /** The client has left, or the gateway stops. */
   signal: AbortSignal;
+  /** Called when something of a good reply goes to the client, perhaps more than once. */
+  onAnswer?: (() => void) | undefined;
 }
 
 export function attempt(options: AttemptOptions): Promise<Outcome> {
@@ -30,11 +35,19 @@ const quietSeconds = 15;
 const refusalSeconds = 5;
 /** Seconds for which a client may leave its stream unread. */
 const stalledSeconds = 300;
+/** What may come behind the last event before the connection is closed at once. */
+const mostBytesBehind = 64 * 1024;
 /** What may come after the finish, or after the last event, has this long. */
 const graceMs = 1000;
 
-/** What a reply may have in all; its words are kept until its end. */
+/** What a reply may have in all. */
 const mostBytes = 128 * 1024 * 1024;
+/**
+ * What may come without any content: comments, empty events and empty deltas. Servers send them for as long as a model
+ * reasons out of sight, some of them for every token: 32 MB are 100,000 empty deltas.
+ */
+const mostBytesWithoutContent = 32 * 1024 * 1024;
+const secondsWithoutContent = 3600;
 
 type State =
   | { is: "asking" }
@@ -57,7 +70,15 @@ class Attempt implements Dispatcher.DispatchHandler, Beating {
   /** Whether the upstream has said all that it has to say. */
   #hasEnded = false;
   #size = 0;
+  readonly #interimReplies: InterimReplies;
+  #bytesBehind = 0;
+  /** The reply was ended by a limit of ours, and the upstream would go on. */
+  #gaveUp = false;
   #quiet = 0;
+  /** The reply's `progress` when it last brought content. */
+  #progress = 0;
+  #bytesWithoutContent = 0;
+  #secondsWithoutContent = 0;
   #stalled = -1;
   #grace: NodeJS.Timeout | undefined;
   /** What has come since the last read. */
@@ -73,11 +94,13 @@ class Attempt implements Dispatcher.DispatchHandler, Beating {
     this.#options = options;
     this.#resolve = resolve;
     this.#reject = reject;
-    this.#reply = options.plan.reply(options.redact);
+    this.#reply = options.plan.reply(options.redactor);
+    const { idleTimeoutMs } = options.request.upstream.config;
+    this.#interimReplies = new InterimReplies(idleTimeoutMs, (outcome) => this.#finish(outcome));
   }
 
   start(): void {
-    const { upstream, plan, heartbeat, signal } = this.#options;
+    const { request, plan, heartbeat, signal } = this.#options;
     if (signal.aborted) return this.#leave();
     signal.addEventListener("abort", this.#leave, { once: true });
     heartbeat.add(this);
@@ -86,7 +109,7 @@ class Attempt implements Dispatcher.DispatchHandler, Beating {
       accept: plan.streams ? "text/event-stream" : "application/json",
     };
     const body = JSON.stringify(plan.body);
-    upstream.dispatch({ method: "POST", path: plan.path, headers, body }, this);
+    request.upstream.dispatch({ method: "POST", path: plan.path, headers, body }, this);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -99,10 +122,14 @@ class Attempt implements Dispatcher.DispatchHandler, Beating {
     status: number,
     headers: Record<string, string | string[] | undefined>,
   ): void {
-    if (status < 200 || this.#state.is === "over") return;
+    if (this.#state.is === "over") return;
+    if (status < 200) return this.#interimReplies.add();
+    this.#interimReplies.stop();
     this.#quiet = 0;
     this.#state =
-      status < 300 ? { is: "reading" } : { is: "refused", refusal: new Refusal(status, headers) };
+      status < 300
+        ? { is: "reading" }
+        : { is: "refused", refusal: new Refusal(status, headers, this.#options.redactor) };
   }
 
   onResponseData(controller: Dispatcher.DispatchController, bytes: Buffer): void {
@@ -112,6 +139,7 @@ class Attempt implements Dispatcher.DispatchHandler, Beating {
       if (refusal.isFull) this.#refused(refusal);
       return;
     }
+    if (this.#state.is === "over") return this.#countBehind(controller, bytes.length);
     if (this.#state.is !== "reading") return;
     this.#controller = controller;
     this.#came.push(bytes);
@@ -129,6 +157,7 @@ class Attempt implements Dispatcher.DispatchHandler, Beating {
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     this.#read();
     clearTimeout(this.#grace);
+    if (isOutOfFiles(error) && this.#state.is === "asking") return this.#break(error);
     const { code = "", message } = error as NodeJS.ErrnoException;
     const timedOut = /TIMEOUT/.test(code) || code === "ETIMEDOUT";
     if (this.#state.is === "refused") this.#refused(this.#state.refusal);
@@ -137,6 +166,7 @@ class Attempt implements Dispatcher.DispatchHandler, Beating {
         is: "unreachable",
         timedOut,
         cause: causeOf(code, message),
+        ...(this.#controller === undefined ? {} : { connected: true }),
         ...(code === "ECONNRESET" || code === "UND_ERR_SOCKET" ? { answered: true } : {}),
       });
     else if (this.#state.is === "reading")
@@ -155,6 +185,12 @@ class Attempt implements Dispatcher.DispatchHandler, Beating {
       if (this.#stalled > stalledSeconds) this.#leave();
       return;
     }
+    this.#secondsWithoutContent += 1;
+    if (this.#secondsWithoutContent > secondsWithoutContent)
+      return this.#fail({
+        code: "upstream_idle_timeout",
+        message: `the upstream sent no content for ${secondsWithoutContent / 60} minutes, only signs that it is alive`,
+      });
     if (!this.#options.receiver.streams) return;
     this.#quiet += 1;
     if (this.#quiet < quietSeconds) return;
@@ -183,12 +219,16 @@ class Attempt implements Dispatcher.DispatchHandler, Beating {
     if (this.#state.is !== "reading") return;
     this.#size += bytes.length;
     try {
-      if (this.#size > mostBytes) throw new WireError("event_too_large", "the reply never ends");
+      if (this.#size > mostBytes)
+        throw new WireError(
+          "reply_too_large",
+          `the upstream's reply has more than ${mostBytes} bytes, which is the limit`,
+        );
       this.#reply.push(bytes, this.#out);
+      this.#countContent(bytes.length);
       if (this.#pass()) return;
     } catch (error) {
-      if (!(error instanceof WireError)) return this.#break(error);
-      return this.#endReply("transport_error"); // an event, or a reply, past all bounds
+      return this.#failOrBreak(error);
     }
     this.#stalled = 0;
     this.#controller?.pause();
@@ -196,6 +236,27 @@ class Attempt implements Dispatcher.DispatchHandler, Beating {
       this.#stalled = -1;
       this.#controller?.resume();
     });
+  }
+
+  #countBehind(controller: Dispatcher.DispatchController, length: number): void {
+    this.#bytesBehind += length;
+    if (this.#bytesBehind > mostBytesBehind) controller.abort(abandoned);
+  }
+
+  #countContent(length: number): void {
+    const { progress } = this.#reply;
+    if (progress !== this.#progress) {
+      this.#progress = progress;
+      this.#bytesWithoutContent = 0;
+      this.#secondsWithoutContent = 0;
+      return;
+    }
+    this.#bytesWithoutContent += length;
+    if (this.#bytesWithoutContent > mostBytesWithoutContent)
+      throw new WireError(
+        "reply_too_large",
+        `the upstream sent more than ${mostBytesWithoutContent} bytes without any content, which is the limit`,
+      );
   }
 
   /** Sends on what has come. False: the client is slow. */
@@ -206,16 +267,16 @@ class Attempt implements Dispatcher.DispatchHandler, Beating {
       this.#finish({ is: "refused", status, headers: {}, body });
       return true;
     }
-    const { receiver, upstream } = this.#options;
+    const { receiver, request } = this.#options;
     if (reply.failure !== undefined && !receiver.hasSent) {
       this.#finish({ is: "failed", failure: reply.failure });
       return true;
     }
+    if (this.#size > 0) request.answering();
     let ready = true;
     if (this.#out.length > 0) {
       this.#quiet = 0;
-      // It works, and nobody need wait for the end of its reply to know.
-      if (!receiver.hasSent) upstream.circuit.succeeded(Date.now());
+      this.#options.onAnswer?.();
       ready = receiver.send(this.#out, reply.bytes);
       if (this.#out.length === 1) this.#out.pop();
       else this.#out.length = 0;
@@ -239,13 +300,50 @@ class Attempt implements Dispatcher.DispatchHandler, Beating {
     if (this.#state.is === "over") return;
     try {
       this.#reply.end(how, this.#out);
-      if (this.#reply.begun || this.#reply.refusal !== undefined) return void this.#pass();
+      const begun = this.#reply.begun || this.#reply.refusal !== undefined;
+      if (begun) this.#pass();
+      if (this.#isOver) return;
+      // A translator that owes its last event: whatever it is, the request ends here.
+      if (begun && this.#options.receiver.hasSent) return this.#endWithoutTerminal();
     } catch (error) {
-      return this.#break(error);
+      return this.#failOrBreak(error);
     }
     const timedOut = how === "idle_timeout";
     const cause = "the reply ended before it began";
-    this.#finish({ is: "unreachable", timedOut, cause, answered: true });
+    this.#finish({ is: "unreachable", timedOut, cause, connected: true, answered: true });
+  }
+
+  /** What a limit of the wire package ended is the upstream's failure; anything else is a mistake of ours. */
+  #failOrBreak(error: unknown): void {
+    if (!(error instanceof WireError)) return this.#break(error);
+    this.#fail({ code: "reply_too_large", message: error.message });
+  }
+
+  /** Ends the reply, whatever the upstream still has to say. */
+  #fail(failure: ReplyFailure): void {
+    this.#gaveUp = true;
+    try {
+      this.#reply.fail(failure, this.#out);
+      this.#pass();
+    } catch (error) {
+      this.#break(error);
+    }
+    if (this.#state.is !== "over") this.#finish({ is: "failed", failure: { ...failure } });
+  }
+
+  get #isOver(): boolean {
+    return this.#state.is === "over";
+  }
+
+  #endWithoutTerminal(): void {
+    const failure = {
+      code: "upstream_stream_truncated",
+      message: "the upstream's reply ended without a terminal event",
+    };
+    const { plan, receiver } = this.#options;
+    receiver.send(plan.failed(failure), undefined);
+    receiver.end();
+    this.#finish({ is: "answered", reply: { usage: this.#reply.usage, failure } });
   }
 
   /** A mistake of ours: it ends this request, and nobody else's. */
@@ -265,8 +363,9 @@ class Attempt implements Dispatcher.DispatchHandler, Beating {
     heartbeat.remove(this);
     signal.removeEventListener("abort", this.#leave);
     clearTimeout(this.#grace);
+    this.#interimReplies.stop();
     // Behind its last event an upstream only has to close; so it may, and the connection can be used again.
-    if (outcome.is === "answered" && this.#stalled < 0)
+    if (outcome.is === "answered" && this.#stalled < 0 && !this.#gaveUp)
       this.#grace = setTimeout(() => this.#controller?.abort(abandoned), graceMs).unref();
     else if (!this.#hasEnded) this.#controller?.abort(abandoned);
     this.#resolve(outcome);

@@ -1,3 +1,4 @@
+import { errorText, type Redactor } from "@deltawire/agent";
 import type { ChatChunk, JsonObject, ResponseUsage } from "@deltawire/wire";
 import { attempt, type AttemptOptions } from "./attempt.ts";
 import type { Output } from "./client-wire.ts";
@@ -11,7 +12,7 @@ import type { Receiver } from "./receiver.ts";
 export async function attemptChoices(options: AttemptOptions, count: number): Promise<Outcome> {
   const { receiver, signal } = options;
   const stop = new AbortController();
-  const merged = new MergedChoices(receiver, count);
+  const merged = new MergedChoices(receiver, count, options.redactor);
   const outcomes = await Promise.all(
     Array.from({ length: count }, async (_, index) => {
       const outcome = await attempt({
@@ -46,6 +47,7 @@ function usageOf(outcomes: readonly Outcome[]): ResponseUsage | undefined {
 
 class MergedChoices {
   readonly #receiver: Receiver;
+  readonly #redactor: Redactor;
   readonly #open = new Set<number>();
   readonly #waiting: (() => void)[] = [];
   #id: string | undefined;
@@ -54,8 +56,9 @@ class MergedChoices {
   /** Why there are fewer than were asked for. */
   failure: JsonObject | undefined;
 
-  constructor(receiver: Receiver, count: number) {
+  constructor(receiver: Receiver, count: number, redactor: Redactor) {
     this.#receiver = receiver;
+    this.#redactor = redactor;
     for (let index = 0; index < count; index += 1) this.#open.add(index);
   }
 
@@ -96,7 +99,8 @@ class MergedChoices {
 
   fail(outcome: Outcome): void {
     if (this.failure !== undefined) return;
-    const message = `one of the choices failed: ${"cause" in outcome ? outcome.cause : outcome.is}`;
+    const cause = "cause" in outcome ? errorText(outcome.cause, this.#redactor) : outcome.is;
+    const message = `one of the choices failed: ${cause}`;
     const error = { message, type: "upstream_error", code: "upstream_error", param: null };
     this.failure = error;
     this.#receiver.send([{ error }], undefined);

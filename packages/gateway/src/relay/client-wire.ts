@@ -1,8 +1,9 @@
 import {
-  collectChat,
-  collectResponse,
+  ChatCollector,
   encodeChatOutput,
   encodeResponseEvent,
+  ReplyBudget,
+  ResponseCollector,
   sseKeepAlive,
   type ChatOutput,
   type JsonObject,
@@ -21,8 +22,14 @@ export interface ClientWire {
   isLast(output: Output): boolean;
   /** What the last event says went wrong. */
   failureOf(output: Output): JsonObject | undefined;
-  /** The whole reply that the events amount to. */
-  collect(outputs: Output[]): JsonObject | undefined;
+  /** Puts a complete reply together from its events. */
+  collector(maxValues: number): ReplyCollector;
+}
+
+export interface ReplyCollector {
+  push(output: Output): void;
+  /** The complete reply; undefined if it failed or has not begun. */
+  readonly reply: JsonObject | undefined;
 }
 
 const responses: ClientWire = {
@@ -38,7 +45,15 @@ const responses: ClientWire = {
     const { type, response } = output as { type: string; response?: { error?: JsonObject | null } };
     return type === "response.failed" ? (response?.error ?? {}) : undefined;
   },
-  collect: (outputs) => collectResponse(outputs as ResponseEvent[]) as JsonObject | undefined,
+  collector() {
+    const collector = new ResponseCollector();
+    return {
+      push: (output) => collector.push(output as ResponseEvent),
+      get reply() {
+        return collector.response as JsonObject | undefined;
+      },
+    };
+  },
 };
 
 const chat: ClientWire = {
@@ -48,9 +63,15 @@ const chat: ClientWire = {
   failureOf(output) {
     return output === "[DONE]" ? undefined : ((output as { error?: JsonObject }).error ?? {});
   },
-  collect(outputs) {
-    const collected = collectChat(outputs as ChatOutput[]);
-    return collected.ok ? (collected.completion as unknown as JsonObject) : undefined;
+  collector(maxValues) {
+    const collector = new ChatCollector(new ReplyBudget({ values: maxValues }));
+    return {
+      push: (output) => collector.push(output as ChatOutput),
+      get reply() {
+        const { collected } = collector;
+        return collected.ok ? (collected.completion as unknown as JsonObject) : undefined;
+      },
+    };
   },
 };
 

@@ -1,3 +1,4 @@
+import { errorText, redactError, type Redactor } from "@deltawire/agent";
 import { errorObject, unreachableReasons, upstreamFailure, type JsonObject } from "@deltawire/wire";
 import type { UpstreamConfig } from "../config/config.ts";
 import { Problem, type ProblemCode } from "../http/problem.ts";
@@ -8,43 +9,53 @@ import { isPassing, retryAfterSeconds } from "./retry.ts";
 /** How long a client is told to wait where the upstream does not say: Codex gives up on a 429 without it. */
 const usualRetryAfter = 5;
 
-/** What the client is told if this is how it stays. `redact` takes keys out of the provider's words. */
+/**
+ * The failure that a client receives if nothing else is tried: the only place where an upstream's error becomes one of
+ * ours. Its texts are redacted, and then bounded.
+ */
 export function problemOf(
   outcome: Exclude<Outcome, { is: "answered" | "left" }>,
   upstream: UpstreamConfig,
-  redact: (text: string) => string,
+  redactor: Redactor,
   now: number,
 ): Problem {
   switch (outcome.is) {
     case "unreachable": {
       const named = `upstream "${upstream.name}" at ${upstream.baseUrl}`;
       if (outcome.answered === true)
-        return new Problem("upstream_error", `${named} broke off: ${redact(outcome.cause)}`);
+        return new Problem(
+          "upstream_error",
+          `${named} broke off: ${errorText(outcome.cause, redactor)}`,
+        );
       const code = outcome.timedOut ? "upstream_timeout" : "upstream_unreachable";
       return new Problem(
         code,
-        `${named} cannot be reached: ${redact(outcome.cause)}; is it running, and is the address right?`,
+        `${named} cannot be reached: ${errorText(outcome.cause, redactor)}; is it running, and is the address right?`,
       );
     }
     case "failed": {
       const { code = "", message = "" } = outcome.failure as { code?: string; message?: string };
-      return problemBy(code, redact(message), undefined, {});
+      const words =
+        message === "" || message === unexplained
+          ? `upstream "${upstream.name}" failed and gave no reason`
+          : errorText(message, redactor);
+      return problemBy(code, words, undefined, {});
     }
     case "refused": {
       const { status, headers, body } = outcome;
       if (status >= 300 && status < 400)
-        return redirected(upstream, status, redact(headers["location"] ?? "nowhere"));
+        return redirected(upstream, status, headers["location"] ?? "nowhere");
       const error = errorObject(body);
       const retryAfter = retryAfterSeconds(headers["retry-after"], now);
       const { code, message } = upstreamFailure({ status, ...error });
-      const provider = JSON.parse(redact(JSON.stringify(error))) as JsonObject;
-      const said = redact(message);
+      const provider = redactError(error, redactor);
+      const text = errorText(message, redactor);
       if (status === 401 || status === 403)
-        return new Problem("upstream_refused", `${keyAdvice(upstream, status)}: ${said}`, {
+        return new Problem("upstream_refused", `${keyAdvice(upstream, status)}: ${text}`, {
           status,
           provider,
         });
-      const words = `upstream "${upstream.name}" answered ${status}: ${said}`;
+      const words = `upstream "${upstream.name}" answered ${status}: ${text}`;
       return problemBy(code, words, retryAfter, { status, provider });
     }
     default:
@@ -52,11 +63,15 @@ export function problemOf(
   }
 }
 
+/** How the wire package words a response that failed without an error. */
+const unexplained = "the upstream failed and did not say why";
+
 /** Codes that have a meaning of their own for clients; everything else is told by its status. */
 const meaningful = new Set<string>([
   "context_length_exceeded",
   "insufficient_quota",
   "rate_limit_exceeded",
+  "reply_too_large",
   "server_is_overloaded",
 ]);
 
@@ -100,6 +115,7 @@ export function mayFallBack({ code, status }: Problem): boolean {
 
 /** What a little time does not change, whatever the status says. */
 export function isFinal(outcome: Outcome): boolean {
+  if (outcome.is === "failed") return codeOf(outcome.failure) === "reply_too_large";
   if (outcome.is !== "refused") return false;
   const { status, body } = outcome;
   const { code } = upstreamFailure({ status, ...errorObject(body) });

@@ -8,6 +8,9 @@ export type Outcome =
   | { is: "refused"; status: number; headers: Readonly<Record<string, string>>; body: unknown }
   /** The reply failed, and the client has not been told of any of it. */
   | { is: "failed"; failure: JsonObject }
-  /** `answered`: somebody was there, but said nothing that could be read. */
-  | { is: "unreachable"; timedOut: boolean; cause: string; answered?: true }
+  /**
+   * `connected`: the connection was made, so the address is not at fault. `answered`: something was there, but sent
+   * nothing that could be read.
+   */
+  | { is: "unreachable"; timedOut: boolean; cause: string; connected?: true; answered?: true }
   | { is: "left" };

@@ -1,12 +1,18 @@
+import { ChatReplyRedactor, ResponsesReplyRedactor, type Redactor } from "@deltawire/agent";
 import {
   ChatBody,
   ChatOverChat,
   ChatOverResponses,
   chatRequest,
   connect,
+  errorIn,
+  errorOfEvent,
   estimateRequestTokens,
   mendedChatRequest,
   mendedResponsesRequest,
+  defaultJsonLimits,
+  ReplyBudget,
+  replyLimits,
   ResponsesBody,
   ResponsesOverChat,
   ResponsesOverResponses,
@@ -14,19 +20,21 @@ import {
   type ChatInput,
   type ChatOutput,
   type ChatRequest,
+  type JsonLimits,
   type JsonObject,
   type Profile,
   type Repairs,
   type ResponsesInput,
   type ResponsesRequest,
 } from "@deltawire/wire";
-import type { KeptResponses } from "../history/kept-responses.ts";
+import { inputItems, type KeptResponses } from "../history/kept-responses.ts";
 import type { ResponsesLesson } from "../learning/lesson.ts";
 import { newId } from "../new-id.ts";
+import { ConversationDigest } from "../reasoning/conversation-digest.ts";
 import { isEnvelope } from "../reasoning/envelope.ts";
 import type { ReasoningKeeper } from "../reasoning/keeper.ts";
 import { clientWires, type Output } from "./client-wire.ts";
-import { Reply, type Redact, type ReplyParts, type Translator } from "./reply.ts";
+import { Reply, type ReplyParts, type Translator } from "./reply.ts";
 
 /** What a client asks, decoded, with what is known of how it wants its answer. */
 export type ClientRequest =
@@ -51,6 +59,8 @@ export interface PlannedTarget {
   reasoning: ReasoningKeeper;
   /** Keeps what clients refer to. */
   kept: KeptResponses;
+  /** The name of the client's token; empty where none is configured. What is stored of one is not found by another. */
+  client: string;
 }
 
 /** What an upstream is asked for a client, and how its reply is read. */
@@ -60,8 +70,8 @@ export interface Plan {
   /** Whether a stream was asked for; a client that wants the whole may still get it from one. */
   streams: boolean;
   repairs: Repairs;
-  /** `redact` takes keys out of what the provider says of a failure. */
-  reply(redact: Redact): Reply;
+  /** `redactor` takes keys out of everything but the model's output. */
+  reply(redactor: Redactor): Reply;
   /** The events that tell the client of a failure, where nothing has been said yet. */
   failed(error: JsonObject): Output[];
 }
@@ -82,14 +92,15 @@ type FromChat = Extract<ClientRequest, { wire: "chat" }>;
 function responsesOverChat(client: FromResponses, target: PlannedTarget, now: number): Plan {
   const { codex, reasoning, keepsReasoning = false } = client;
   const { profile, model, reasoning: keeper, kept } = target;
-  const expanded = kept.expand(client.request);
+  const expanded = kept.expand(client.request, target.client);
   const { request } = expanded;
+  const conversation = new ConversationDigest(target.client, inputItems(request));
   const stores = client.request.store !== false;
   const { body, ...forTheReply } = chatRequest(request, {
     profile,
     upstreamModel: model,
     unseal: (envelope) => keeper.unseal(envelope),
-    ...(keepsReasoning ? {} : { recall: (callId: string) => keeper.recall(callId) }),
+    ...(keepsReasoning ? {} : { recall: (callId: string) => keeper.lookup(callId, conversation) }),
   });
   const translator = (): Translator<ChatInput> =>
     keeper.following(
@@ -100,6 +111,7 @@ function responsesOverChat(client: FromResponses, target: PlannedTarget, now: nu
           previous_response_id: client.request.previous_response_id ?? null,
           store: stores,
         },
+        requestedModel: client.request.model ?? model,
         responseId: newId("resp"),
         createdAt: now,
         newId,
@@ -107,9 +119,10 @@ function responsesOverChat(client: FromResponses, target: PlannedTarget, now: nu
         cutCalls: codex ? "withheld" : "incomplete",
         seal: (carry) => keeper.seal(carry),
         estimateInputTokens: () => estimateRequestTokens(body),
+        budget: budgetFor(client),
       }),
       (response) => {
-        if (!keepsReasoning) keeper.remember(response.output);
+        if (!keepsReasoning) keeper.store(response.output, conversation);
         if (stores) kept.keep(expanded, response);
       },
     );
@@ -117,19 +130,20 @@ function responsesOverChat(client: FromResponses, target: PlannedTarget, now: nu
 }
 
 function chatOverChat(client: FromChat, target: PlannedTarget, now: number): Plan {
-  const { profile, model, reasoning: keeper } = target;
+  const { profile, model } = target;
   const { body, ...forTheReply } = mendedChatRequest(client.request, {
     profile,
     upstreamModel: model,
-    recall: (callId) => keeper.recall(callId),
   });
   const translator = (): Translator<ChatInput> =>
     new ChatOverChat({
       ...forTheReply,
+      requestedModel: client.request.model,
       createdAt: now,
       newId,
       toolCalls: client.toolCalls,
       estimateInputTokens: () => estimateRequestTokens(body),
+      budget: budgetFor(client),
     });
   return chatPlan(body, client, forTheReply.repairs, translator);
 }
@@ -146,19 +160,20 @@ function chatPlan(
     body,
     streams,
     repairs,
-    reply: (redact) =>
+    reply: (redactor) =>
       reply({
         body: new ChatBody({
           repairs,
           utf8: new TextDecoder(),
           expect: streams ? "stream" : "whole",
           relay: client.wire === "chat",
+          jsonLimits: jsonLimitsFor(client),
         }),
         translator: translator(),
         client: clientWires[client.wire],
-        errorOf: (input) => (input === "[DONE]" ? undefined : (input.error ?? undefined)),
-        quotes: (input) => input !== "[DONE]" && input.error !== undefined,
-        redact,
+        errorOf: (input) => (input === "[DONE]" ? undefined : errorIn(input)),
+        failureEvent: ({ code, message }) => ({ error: { code, message } }),
+        redactor: new ChatReplyRedactor(redactor),
         sameWire: client.wire === "chat",
       }),
     failed: (error) => failedBy(translator(), { error }),
@@ -169,15 +184,18 @@ function responsesOverResponses(client: FromResponses, target: PlannedTarget, no
   const { body, repairs } = mendedResponsesRequest(client.request, {
     upstreamModel: target.model,
     isOwnEnvelope: isEnvelope,
+    newId,
     ...target.lesson,
   });
   const translator = (): Translator<ResponsesInput> =>
     new ResponsesOverResponses({
       repairs,
+      requestedModel: client.request.model ?? target.model,
       responseId: newId("resp"),
       createdAt: now,
       cutCalls: client.codex ? "withheld" : "incomplete",
       estimateInputTokens: () => estimateRequestTokens(body),
+      budget: budgetFor(client),
     });
   return responsesPlan(body, client, repairs, translator);
 }
@@ -191,15 +209,35 @@ function chatOverResponses(client: FromChat, target: PlannedTarget, now: number)
   const translator = (): Translator<ResponsesInput> => {
     const toChat = new ChatOverResponses({
       ...forTheReply,
+      requestedModel: client.request.model,
       createdAt: now,
       newId,
       estimateInputTokens: () => estimateRequestTokens(body),
+      budget: budgetFor(client),
     });
     if (client.toolCalls === "deltas") return toChat;
-    return connect<ResponsesInput, ChatOutput, Output>(
-      toChat,
-      new ChatOverChat({ ...forTheReply, createdAt: now, newId, toolCalls: "whole" }),
-    );
+    const budget = budgetFor(client);
+    const whole = new ChatOverChat({
+      ...forTheReply,
+      createdAt: now,
+      newId,
+      toolCalls: "whole",
+      budget,
+    });
+    const both = connect<ResponsesInput, ChatOutput, Output>(toChat, whole);
+    return {
+      get awaitsEnd() {
+        return toChat.awaitsEnd;
+      },
+      get usage() {
+        return toChat.usage;
+      },
+      push: (event, out) => both.push(event, out),
+      end: (how, out) => both.end(how, out),
+      get progress() {
+        return toChat.progress;
+      },
+    };
   };
   return responsesPlan(body, client, repairs, translator);
 }
@@ -216,23 +254,44 @@ function responsesPlan(
     body,
     streams,
     repairs,
-    reply: (redact) =>
+    reply: (redactor) =>
       reply({
         body: new ResponsesBody({
           repairs,
           utf8: new TextDecoder(),
           expect: streams ? "stream" : "whole",
           relay: client.wire === "responses",
+          jsonLimits: jsonLimitsFor(client),
         }),
         translator: translator(),
         client: clientWires[client.wire],
-        errorOf: (input) => (input.type === "error" ? (input["error"] ?? input) : undefined),
-        quotes: ({ type }) => type === "response.failed" || type === "error",
-        redact,
+        errorOf: (input) => (input.type === "error" ? errorOfEvent(input) : undefined),
+        failureEvent: ({ code, message }) => ({ type: "error", error: { code, message } }),
+        redactor: new ResponsesReplyRedactor(redactor),
         sameWire: client.wire === "responses",
       }),
     failed: (error) => failedBy(translator(), { type: "error", error }),
   };
+}
+
+function budgetFor(client: ClientRequest): ReplyBudget {
+  return new ReplyBudget({ values: maxReplyValues(client) });
+}
+
+function jsonLimitsFor(client: ClientRequest): JsonLimits {
+  if (!asksForLogprobs(client)) return defaultJsonLimits;
+  return { ...defaultJsonLimits, maxValues: replyLimits.valuesWithLogprobs };
+}
+
+/** How many JSON values may be stored of a reply: log probabilities are many, and come only if they were asked for. */
+export function maxReplyValues(client: ClientRequest): number {
+  return asksForLogprobs(client) ? replyLimits.valuesWithLogprobs : replyLimits.values;
+}
+
+function asksForLogprobs({ wire, request }: ClientRequest): boolean {
+  if ((request.top_logprobs ?? 0) > 0) return true;
+  if (wire === "chat") return request.logprobs === true;
+  return request.include?.includes("message.output_text.logprobs") === true;
 }
 
 function reply<In>(parts: ReplyParts<In>): Reply {

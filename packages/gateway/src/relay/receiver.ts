@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { JsonObject } from "@deltawire/wire";
-import type { ClientWire, Output } from "./client-wire.ts";
+import type { ClientWire, Output, ReplyCollector } from "./client-wire.ts";
 
 /** Where a reply goes: a client's stream, or the whole that is made for a client without one. */
 export interface Receiver {
@@ -93,19 +93,22 @@ export class StreamReceiver implements Receiver {
   }
 }
 
-/** A client that wants its reply in one piece: the events are kept until they amount to it. */
+/** A client that wants its reply in one piece: it is put together from the events as they come. */
 export class WholeReceiver implements Receiver {
   readonly #wire: ClientWire;
-  #outputs: Output[] = [];
+  readonly #maxValues: number;
+  #collector: ReplyCollector;
   readonly streams = false;
   readonly hasSent = false;
 
-  constructor(wire: ClientWire) {
+  constructor(wire: ClientWire, maxValues: number) {
     this.#wire = wire;
+    this.#maxValues = maxValues;
+    this.#collector = wire.collector(maxValues);
   }
 
   send(outputs: readonly Output[]): boolean {
-    for (const output of outputs) this.#outputs.push(output);
+    for (const output of outputs) this.#collector.push(output);
     return true;
   }
 
@@ -118,10 +121,10 @@ export class WholeReceiver implements Receiver {
   }
 
   clear(): void {
-    this.#outputs = [];
+    this.#collector = this.#wire.collector(this.#maxValues);
   }
 
   whole(): JsonObject | undefined {
-    return this.#wire.collect(this.#outputs);
+    return this.#collector.reply;
   }
 }

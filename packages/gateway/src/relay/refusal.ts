@@ -1,18 +1,33 @@
-type ReceivedHeaders = Record<string, string | string[] | undefined>;
+import { redactBody, type Redactor } from "@deltawire/agent";
+import { findExceededJsonLimit } from "@deltawire/wire";
+import type { ReceivedHeaders } from "../http/forwarded-headers.ts";
+import { parseJson } from "../json.ts";
 
 const mostBytes = 64 * 1024;
+const longestHeader = 1000;
 
-/** An upstream's answer that is no reply: its status and, as far as they are kept, its words. */
+/** The headers of a refusal that are read. */
+const readHeaders = ["location", "retry-after"];
+
+/** An upstream's answer that is no reply: its status, and the beginning of its body. Nothing in it is a secret. */
 export class Refusal {
   readonly status: number;
   readonly headers: Record<string, string> = {};
   readonly #pieces: Uint8Array[] = [];
+  readonly #redactor: Redactor;
   #size = 0;
 
-  constructor(status: number, headers: ReceivedHeaders) {
+  constructor(status: number, headers: ReceivedHeaders, redactor: Redactor) {
     this.status = status;
-    for (const [name, value] of Object.entries(headers))
-      if (value !== undefined) this.headers[name] = Array.isArray(value) ? value.join(", ") : value;
+    this.#redactor = redactor;
+    for (const name of readHeaders) {
+      const value = headers[name];
+      if (value === undefined) continue;
+      this.headers[name] = redactor.excerpt(
+        Array.isArray(value) ? value.join(", ") : value,
+        longestHeader,
+      );
+    }
   }
 
   push(bytes: Uint8Array): void {
@@ -29,10 +44,8 @@ export class Refusal {
   /** JSON where it is JSON. */
   get body(): unknown {
     const text = Buffer.concat(this.#pieces).subarray(0, mostBytes).toString("utf8");
-    try {
-      return JSON.parse(text);
-    } catch {
-      return text;
-    }
+    // Deeper JSON than this can be parsed, but not written again.
+    const json = findExceededJsonLimit(text) === undefined ? parseJson(text) : undefined;
+    return redactBody(json ?? text, this.#redactor);
   }
 }

@@ -1,3 +1,4 @@
+import type { Redactor } from "@deltawire/agent";
 import {
   WireError,
   withFlags,
@@ -11,10 +12,11 @@ import { Problem } from "../http/problem.ts";
 import type { Lesson, Tried } from "../learning/lesson.ts";
 import { lessonOf } from "../learning/lessons.ts";
 import { Lessons, withLesson } from "../learning/memory.ts";
+import { TaughtLessons } from "../learning/taught-lessons.ts";
 import type { Envelopes } from "../reasoning/envelope.ts";
 import { ReasoningKeeper } from "../reasoning/keeper.ts";
-import { Recollection } from "../reasoning/recall.ts";
-import { Secrets } from "../security/secrets.ts";
+import { ReasoningCache } from "../reasoning/reasoning-cache.ts";
+import { redactorFor } from "../security/redactor.ts";
 import { attempt } from "./attempt.ts";
 import { attemptChoices } from "./choices.ts";
 import { codeOf, mayFallBack, problemOf } from "./failure.ts";
@@ -22,8 +24,9 @@ import { Heartbeat } from "./heartbeat.ts";
 import type { Outcome } from "./outcome.ts";
 import { planFor, type ClientRequest, type Plan } from "./plan.ts";
 import type { Receiver } from "./receiver.ts";
-import { waited } from "./retry.ts";
-import { Upstream } from "./upstream.ts";
+import type { RequestSource } from "./request-source.ts";
+import { ConversationRetries, waited } from "./retry.ts";
+import { Upstream, type UpstreamRequest } from "./upstream.ts";
 
 export interface Exchange {
   client: ClientRequest;
@@ -32,6 +35,7 @@ export interface Exchange {
   receiver: Receiver;
   signal: AbortSignal;
   record: ExchangeRecord;
+  source: RequestSource;
 }
 
 /** What the log tells of a request. */
@@ -43,6 +47,8 @@ export interface ExchangeRecord {
   /** Of the last attempt. */
   repairs: ReadonlyMap<RepairCode, number>;
   usage?: ResponseUsage | undefined;
+  /** Headers of the upstream that were not forwarded. */
+  droppedHeaders?: readonly string[];
   failure?: string;
 }
 
@@ -55,7 +61,7 @@ export type RunOutcome = "answered" | "left";
 export class Relay {
   readonly upstreams: ReadonlyMap<string, Upstream>;
   readonly lessons = new Lessons();
-  readonly secrets: Secrets;
+  readonly redactor: Redactor;
   readonly #heartbeat: Heartbeat;
   readonly #kept = new KeptResponses();
   readonly #keepers: ReadonlyMap<string, ReasoningKeeper>;
@@ -68,11 +74,14 @@ export class Relay {
   ) {
     this.#heartbeat = new Heartbeat(beatMs);
     const all = [...config.upstreams.values()];
-    this.secrets = Secrets.of(config);
-    this.upstreams = new Map(all.map((each) => [each.name, new Upstream(each, env)]));
-    const memory = new Recollection();
+    this.redactor = redactorFor(config);
+    const conversations = new ConversationRetries();
+    this.upstreams = new Map(
+      all.map((each) => [each.name, new Upstream(each, env, conversations)]),
+    );
+    const cache = new ReasoningCache();
     this.#keepers = new Map(
-      all.map(({ name, baseUrl }) => [name, new ReasoningKeeper(baseUrl, envelopes, memory)]),
+      all.map(({ name, baseUrl }) => [name, new ReasoningKeeper(baseUrl, envelopes, cache)]),
     );
   }
 
@@ -114,28 +123,33 @@ export class Relay {
       };
     record.upstream = target.upstream;
     record.upstreamModel = target.model;
-    const { client } = exchange;
-    /** What this request has taught, in this conversation or for good. */
-    const taught: Lesson[] = [];
+    const taught = new TaughtLessons();
     let known = this.#known(upstream, target.model, taught);
     // A request that cannot even be made says nothing of the upstream.
     let plan: Plan;
     try {
-      plan = this.#plan(client, upstream, target.model, known);
+      plan = this.#plan(exchange, upstream, target.model, known);
     } catch (error) {
       if (error instanceof WireError || error instanceof Problem) return error;
       throw error;
     }
-    const unusable = upstream.unusable();
+    const unusable = upstream.unusable(target.model, exchange.source);
     if (unusable !== undefined) return { problem: unusable, plan };
-    upstream.begin();
+    const request = upstream.begin(target.model, exchange.source);
     let outcome: Outcome | undefined;
+    let problem: Problem | undefined;
+    // Other requests change only once the upstream has answered one that was changed so.
+    const learn = (): void => {
+      for (const lesson of taught.takeProven())
+        this.lessons.learn(target.upstream, target.model, lesson, Date.now());
+    };
     try {
       for (let tried = 1; ; tried += 1) {
         record.attempts += 1;
         receiver.clear();
         outcome = undefined;
-        outcome = await this.#ask(exchange, upstream, plan);
+        const onAnswer = taught.all.length === 0 ? undefined : learn;
+        outcome = await this.#ask(exchange, request, plan, onAnswer);
         record.repairs = plan.repairs.counts;
         if (outcome.is === "left") return "left";
         if (outcome.is === "answered") {
@@ -145,40 +159,34 @@ export class Relay {
           return "answered";
         }
         const lesson =
-          taught.length < mostLessons
+          taught.all.length < mostLessons
             ? this.#lessonFrom(outcome, { ...known, body: plan.body })
             : undefined;
         if (lesson !== undefined) {
-          taught.push(lesson);
+          taught.add(lesson);
           record.lessons.push(lesson.code);
-          if (lesson.once !== true)
-            this.lessons.learn(target.upstream, target.model, lesson, Date.now());
           tried -= 1;
         }
-        const wait = lesson === undefined ? upstream.waitAfter(outcome, tried) : 0;
+        const wait = lesson === undefined ? request.waitAfter(outcome, tried) : 0;
         if (wait === undefined) {
-          const redact = (text: string) => this.secrets.redact(text);
-          const problem = problemOf(outcome, upstream.config, redact, Date.now());
-          upstream.lastProblem = problem;
+          problem = problemOf(outcome, upstream.config, this.redactor, Date.now());
           return { problem, plan };
         }
         if (wait > 0 && !(await waited(wait, signal))) return "left";
         known = this.#known(upstream, target.model, taught);
-        plan = this.#plan(client, upstream, target.model, known);
+        plan = this.#plan(exchange, upstream, target.model, known);
       }
     } finally {
-      // A request counts once, however often it was tried: what only it brings down must not shut out the others.
-      upstream.note(outcome);
+      request.finish(outcome, problem);
     }
   }
 
   /** How this upstream wants to be asked, as far as it is known. */
-  #known({ config }: Upstream, model: string, taught: readonly Lesson[]): Omit<Tried, "body"> {
+  #known({ config }: Upstream, model: string, taught: TaughtLessons): Omit<Tried, "body"> {
     const { name, speaks } = config;
     let profile = this.lessons.profileFor(name, model, config.profile);
     let responses = this.lessons.responsesFor(name, model);
-    for (const lesson of taught) {
-      if (lesson.once !== true) continue;
+    for (const lesson of taught.all) {
       profile = withFlags(profile, lesson.flags);
       responses = withLesson(responses, lesson.responses ?? {});
     }
@@ -186,7 +194,7 @@ export class Relay {
   }
 
   #plan(
-    client: ClientRequest,
+    { client, source }: Exchange,
     { config }: Upstream,
     model: string,
     known: Omit<Tried, "body">,
@@ -196,23 +204,29 @@ export class Relay {
     const { speaks, profile, responses: lesson } = known;
     const now = Math.floor(Date.now() / 1000);
     const kept = this.#kept;
-    return planFor(client, { speaks, model, profile, lesson, reasoning, kept }, now);
+    const target = { speaks, model, profile, lesson, reasoning, kept, client: source.client };
+    return planFor(client, target, now);
   }
 
-  #ask(exchange: Exchange, upstream: Upstream, plan: Plan): Promise<Outcome> {
+  #ask(
+    exchange: Exchange,
+    request: UpstreamRequest,
+    plan: Plan,
+    onAnswer: (() => void) | undefined,
+  ): Promise<Outcome> {
     const { client, receiver, signal } = exchange;
-    const redact = (text: string): string => this.secrets.redact(text);
-    const options = { upstream, plan, receiver, heartbeat: this.#heartbeat, redact, signal };
+    const { redactor } = this;
+    const heartbeat = this.#heartbeat;
+    const options = { request, plan, receiver, heartbeat, redactor, signal, onAnswer };
     const choices = client.wire === "chat" ? (client.request.n ?? 1) : 1;
-    if (choices > 1 && upstream.config.speaks === "responses")
+    if (choices > 1 && request.upstream.config.speaks === "responses")
       return attemptChoices(options, choices);
     return attempt(options);
   }
 
   #lessonFrom(outcome: Outcome, tried: Tried): Lesson | undefined {
     if (outcome.is !== "refused") return undefined;
-    const lesson = lessonOf({ status: outcome.status, body: outcome.body }, tried);
-    return lesson && { ...lesson, said: this.secrets.redact(lesson.said) };
+    return lessonOf({ status: outcome.status, body: outcome.body }, tried);
   }
 
   #tellFailure(

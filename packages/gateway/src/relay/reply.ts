@@ -1,4 +1,11 @@
-import type { JsonObject, ResponseUsage, StreamEnd, StreamMachine } from "@deltawire/wire";
+import type { ReplyRedactor } from "@deltawire/agent";
+import {
+  WireError,
+  type JsonObject,
+  type ResponseUsage,
+  type StreamEnd,
+  type StreamMachine,
+} from "@deltawire/wire";
 import type { ClientWire, Output } from "./client-wire.ts";
 
 /** What reads an upstream's bytes. */
@@ -11,12 +18,17 @@ interface BodyReader<In> extends StreamMachine<string | Uint8Array, In> {
 export interface Translator<In> extends StreamMachine<In, Output> {
   readonly awaitsEnd?: boolean;
   readonly usage?: ResponseUsage | null;
+  /** Grows whenever the upstream says something, and not with keep-alives and empty deltas. */
+  readonly progress: number;
   begin?(out: Output[]): void;
   keepAlive?(out: Output[]): void;
 }
 
-/** Takes every secret out of a text. */
-export type Redact = (text: string) => string;
+/** Why a reply is ended before its upstream has ended it. */
+export interface ReplyFailure {
+  code: "reply_too_large" | "upstream_idle_timeout";
+  message: string;
+}
 
 export interface ReplyParts<In> {
   body: BodyReader<In>;
@@ -24,9 +36,10 @@ export interface ReplyParts<In> {
   client: ClientWire;
   /** The error that an event of the upstream is, if it is one. */
   errorOf: (input: In) => unknown;
-  /** Whether an event tells of a failure in the provider's words, which may quote what it was sent. */
-  quotes: (input: In) => boolean;
-  redact: Redact;
+  /** An event of the upstream's wire that fails the reply. */
+  failureEvent: (failure: ReplyFailure) => In;
+  /** Takes secrets out of everything but the model's output. */
+  redactor: ReplyRedactor<In>;
   /** Upstream and client speak the same wire: what needs no mending can go out as it came. */
   sameWire: boolean;
 }
@@ -58,6 +71,11 @@ export class Reply<In = unknown> {
     return !this.ended && this.#parts.translator.awaitsEnd === true;
   }
 
+  /** Unchanged by a push that held only keep-alives or empty deltas. */
+  get progress(): number {
+    return this.#parts.translator.progress;
+  }
+
   /** As the upstream told it, for the log. */
   get usage(): ResponseUsage | undefined {
     return this.#parts.translator.usage ?? undefined;
@@ -74,7 +92,7 @@ export class Reply<In = unknown> {
       same &&= out.length === at + 1 && out[at] === input;
     }
     this.#inputs.length = 0;
-    this.bytes = same ? body.relayed : undefined;
+    this.bytes = same ? withoutComments(body.relayed) : undefined;
     this.#look(before, out);
   }
 
@@ -86,6 +104,24 @@ export class Reply<In = unknown> {
     for (const input of this.#inputs) this.#translate(input, out);
     this.#inputs.length = 0;
     if (this.refusal === undefined && this.begun) translator.end(how, out);
+    this.#look(before, out);
+  }
+
+  /** Ends the reply with a failure of ours: the upstream exceeded a limit. Nothing more may be pushed. */
+  fail(failure: ReplyFailure, out: Output[]): void {
+    const { translator, failureEvent } = this.#parts;
+    this.bytes = undefined;
+    this.#inputs.length = 0;
+    const before = out.length;
+    this.begun = true;
+    translator.push(failureEvent(failure), out);
+    try {
+      translator.end("transport_error", out);
+    } catch (error) {
+      // What was held back until now may exceed a limit too, once.
+      if (!(error instanceof WireError)) throw error;
+      translator.end("transport_error", out);
+    }
     this.#look(before, out);
   }
 
@@ -102,13 +138,14 @@ export class Reply<In = unknown> {
 
   #translate(input: In, out: Output[]): void {
     if (this.refusal !== undefined) return;
+    const { translator, redactor, errorOf } = this.#parts;
+    const redacted = redactor.redact(input);
     if (!this.begun) {
-      this.refusal = this.#parts.errorOf(input);
+      this.refusal = errorOf(redacted);
       if (this.refusal !== undefined) return;
       this.begun = true;
     }
-    const { translator, quotes, redact } = this.#parts;
-    translator.push(quotes(input) ? (JSON.parse(redact(JSON.stringify(input))) as In) : input, out);
+    translator.push(redacted, out);
   }
 
   /** The end can only be the last of what has just been put out. */
@@ -120,4 +157,14 @@ export class Reply<In = unknown> {
     this.ended = true;
     this.failure = client.failureOf(last);
   }
+}
+
+const [colon, lineFeed] = [0x3a, 0x0a];
+
+/** Comments are not events, so nobody has looked for secrets in them: events beside one are encoded again. */
+function withoutComments(bytes: Uint8Array | undefined): Uint8Array | undefined {
+  if (bytes === undefined || bytes[0] === colon) return undefined;
+  for (let at = bytes.indexOf(lineFeed); at >= 0; at = bytes.indexOf(lineFeed, at + 1))
+    if (bytes[at + 1] === colon) return undefined;
+  return bytes;
 }

@@ -2,10 +2,16 @@ import { Agent, EnvHttpProxyAgent, type Dispatcher } from "undici";
 import { isLoopback } from "../config/addresses.ts";
 import type { UpstreamConfig } from "../config/config.ts";
 import { Problem } from "../http/problem.ts";
-import { Circuit } from "./circuit.ts";
 import { isFinal, statusOf } from "./failure.ts";
 import type { Outcome } from "./outcome.ts";
-import { RetryBudget, retryAfterSeconds, waitBeforeRetry } from "./retry.ts";
+import type { RequestSource } from "./request-source.ts";
+import {
+  RetryBudget,
+  retryAfterSeconds,
+  waitBeforeRetry,
+  type ConversationRetries,
+} from "./retry.ts";
+import { UpstreamHealth, type FailureOf } from "./upstream-health.ts";
 
 export interface UpstreamCall {
   method: "GET" | "POST";
@@ -18,17 +24,22 @@ export interface UpstreamCall {
 /** One configured server: where it is, its key, its connections and how it has been doing. */
 export class Upstream {
   readonly config: UpstreamConfig;
-  readonly circuit = new Circuit();
+  readonly health = new UpstreamHealth();
   readonly #budget = new RetryBudget();
-  /** What went wrong last, for whoever is turned away while its circuit is open. */
-  lastProblem: Problem | undefined;
+  readonly #conversations: ConversationRetries;
   readonly #origin: string;
   readonly #pathPrefix: string;
   readonly #query: string;
   readonly #dispatcher: Agent | EnvHttpProxyAgent;
 
-  constructor(config: UpstreamConfig, env: Readonly<Record<string, string | undefined>>) {
+  /** `conversations` is shared by all upstreams: a request that falls back is still one request. */
+  constructor(
+    config: UpstreamConfig,
+    env: Readonly<Record<string, string | undefined>>,
+    conversations: ConversationRetries,
+  ) {
     this.config = config;
+    this.#conversations = conversations;
     const url = new URL(config.baseUrl);
     this.#origin = url.origin;
     this.#pathPrefix = url.pathname.replace(/\/+$/, "");
@@ -70,53 +81,103 @@ export class Upstream {
     );
   }
 
-  /** Why it is not asked at all. */
-  unusable(): Problem | undefined {
+  /** Returns why a request may not be sent now; undefined: it may. */
+  unusable(model: string, source: RequestSource): Problem | undefined {
     const { name, apiKey, apiKeyVariable } = this.config;
     if (apiKey === undefined && apiKeyVariable !== undefined)
       return new Problem(
         "upstream_key_missing",
         `upstream "${name}" has no key: set ${apiKeyVariable} and start the gateway again`,
       );
-    const leftMs = this.circuit.waitMs(Date.now());
-    if (leftMs === undefined) return undefined;
-    const seconds = Math.ceil(leftMs / 1000);
-    const cause = this.lastProblem;
+    const pause = this.health.pause(model, source, Date.now());
+    if (pause === undefined) return undefined;
+    const { of, waitMs, lastError: cause, mayShowError } = pause;
+    const reason = mayShowError ? `; last error: ${cause?.message ?? "unknown"}` : "";
+    const seconds = Math.ceil(waitMs / 1000);
+    const paused = `upstream "${name}"`;
     return new Problem(
       "upstream_circuit_open",
-      `upstream "${name}" failed several times in a row and is left alone for ${seconds} s more; the last time: ${cause?.message ?? "unknown"}`,
+      `${of === "model" && model !== "" ? `model "${model}" of ${paused}` : paused} is paused for ${seconds} s after repeated failures${reason}`,
       { retryAfter: seconds, cause },
     );
   }
 
-  /** A request goes; how it fared is told by `note`. */
-  begin(): void {
+  /** A request goes to one of its models. */
+  begin(model: string, source: RequestSource): UpstreamRequest {
     this.#budget.request();
-    this.circuit.begin(Date.now());
-  }
-
-  /** An upstream that refuses a request works; one that breaks or is overloaded does not. */
-  note(outcome: Outcome | undefined): void {
-    const now = Date.now();
-    const status = outcome === undefined || outcome.is === "left" ? undefined : statusOf(outcome);
-    if (status === undefined) this.circuit.undecided(now);
-    else if (status === 0 || status >= 500) this.circuit.failed(now);
-    else this.circuit.succeeded(now);
+    this.health.begin(model, source, Date.now());
+    return new UpstreamRequest(this, model, source);
   }
 
   /** How long to wait before it is asked again; undefined: it is not. */
-  waitAfter(outcome: Outcome, tried: number): number | undefined {
+  waitAfter(outcome: Outcome, tried: number, source: RequestSource): number | undefined {
     if (isFinal(outcome)) return undefined;
+    const now = Date.now();
     const header = outcome.is === "refused" ? outcome.headers["retry-after"] : undefined;
-    const retryAfter = retryAfterSeconds(header, Date.now());
-    const failure = { status: statusOf(outcome), retryAfter };
+    const failure = { status: statusOf(outcome), retryAfter: retryAfterSeconds(header, now) };
     const wait = waitBeforeRetry(failure, tried, this.config.retries, Math.random());
-    return wait !== undefined && this.#budget.takeRetry() ? wait : undefined;
+    if (wait === undefined || !this.#conversations.take(source, now)) return undefined;
+    return this.#budget.takeRetry() ? wait : undefined;
+  }
+
+  /** Gives a conversation its retries back. */
+  restoreRetries(source: RequestSource): void {
+    this.#conversations.succeeded(source);
   }
 
   async close(): Promise<void> {
     await this.#dispatcher.destroy();
   }
+}
+
+/** A request on its way to an upstream. It counts once, however often it is tried. */
+export class UpstreamRequest {
+  readonly upstream: Upstream;
+  readonly #model: string;
+  readonly #source: RequestSource;
+  #isAnswered = false;
+
+  constructor(upstream: Upstream, model: string, source: RequestSource) {
+    this.upstream = upstream;
+    this.#model = model;
+    this.#source = source;
+  }
+
+  /** Bytes of a good reply have come. May be called for all of them. */
+  answering(): void {
+    if (this.#isAnswered) return;
+    this.#isAnswered = true;
+    this.upstream.health.answering(this.#model, this.#source);
+  }
+
+  /** How long to wait before it is tried again; undefined: it is not. */
+  waitAfter(outcome: Outcome, tried: number): number | undefined {
+    return this.upstream.waitAfter(outcome, tried, this.#source);
+  }
+
+  /** Undefined: nothing came of it that says anything about the upstream. */
+  finish(outcome: Outcome | undefined, error?: Problem): void {
+    const { health } = this.upstream;
+    const model = this.#model;
+    const of = outcome === undefined ? undefined : verdict(outcome);
+    if (of === undefined) health.undecided(model, this.#source, Date.now());
+    else if (of === "good") health.succeeded(model, Date.now());
+    else health.failed({ of, model, error }, this.#source, Date.now());
+    // A 429 says that the server works, but it is no success.
+    if (outcome?.is === "answered" && of === "good") this.upstream.restoreRetries(this.#source);
+  }
+}
+
+/**
+ * An upstream that refuses a request works; one that cannot answer does not. A reply that breaks after its beginning says
+ * neither: a pause would only hide from the client why it broke.
+ */
+function verdict(outcome: Outcome): FailureOf | "good" | undefined {
+  if (outcome.is === "left") return undefined;
+  if (outcome.is === "answered") return outcome.reply.failure === undefined ? "good" : undefined;
+  if (outcome.is === "unreachable" && outcome.connected !== true) return "address";
+  const status = statusOf(outcome);
+  return status === 0 || status >= 500 ? "model" : "good";
 }
 
 /** The usual variables, in either case; lower case wins, as everywhere. */

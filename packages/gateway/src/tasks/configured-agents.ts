@@ -9,6 +9,7 @@ import {
   type Agent,
   type AgentRequest,
   type McpToolGroup,
+  type ProtectedPath,
   type Tool,
   type ToolGroup,
 } from "@deltawire/agent";
@@ -22,7 +23,7 @@ export interface ConfiguredAgentsOptions {
   /** Agents from code; the configuration names them too. */
   builtIn: readonly Agent[];
   /** The gateway's own files, which no agent reads or writes by its tools for files. */
-  ownFiles: readonly string[];
+  ownFiles: readonly ProtectedPath[];
   warn: (message: string) => void;
 }
 
@@ -30,7 +31,7 @@ export interface ConfiguredAgentsOptions {
 export class ConfiguredAgents {
   readonly #config: Config;
   readonly #builtIn: ReadonlyMap<string, Agent>;
-  readonly #ownFiles: readonly string[];
+  readonly #ownFiles: readonly ProtectedPath[];
   readonly #warn: (message: string) => void;
   readonly #groups = new Map<string, Promise<ToolGroup>>();
   readonly #closing = new AbortController();
@@ -178,7 +179,10 @@ export class ConfiguredAgents {
       case "shell": {
         if (tools.shell === undefined) throw this.#noGroup(name);
         const { env, ...shell } = tools.shell;
-        return withPolicies(shellGroup({ ...shell, environment: env }), shell);
+        return withPolicies(
+          shellGroup({ ...shell, environment: env, exclude: this.#ownFiles }),
+          shell,
+        );
       }
       case "web":
         return withPolicies(webGroup(defined(tools.web)), tools.web);

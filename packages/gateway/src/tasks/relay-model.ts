@@ -7,6 +7,7 @@ import type { Output } from "../relay/client-wire.ts";
 import type { ClientRequest } from "../relay/plan.ts";
 import type { Receiver } from "../relay/receiver.ts";
 import type { ExchangeRecord, Relay } from "../relay/relay.ts";
+import { ownClient, RequestSource } from "../relay/request-source.ts";
 import { isPassing } from "../relay/retry.ts";
 import { takesCacheKey } from "../models/refused-options.ts";
 import { EventQueue } from "./event-queue.ts";
@@ -77,7 +78,8 @@ class RelayedEvents implements Receiver {
         reasoning: "summary",
         keepsReasoning: true,
       };
-      const ran = await relay.run({ client, targets, receiver: this, signal, record });
+      const source = new RequestSource(ownClient, client.request);
+      const ran = await relay.run({ client, targets, receiver: this, signal, record, source });
       if (ran === "left" && !signal.aborted)
         throw new Problem("upstream_error", "the reply was left unread for too long");
     } catch (error) {

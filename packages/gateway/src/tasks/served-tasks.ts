@@ -14,7 +14,6 @@ import { startTasks, type Tasks, type TasksOptions } from "./start-tasks.ts";
 import { taskProblem } from "./task-problem.ts";
 
 export interface ServedTasksOptions extends TasksOptions {
-  maxBodyBytes: number;
   /** The same as `discovered`, once those that are slow have had their time. */
   whenDiscovered: () => Promise<Discovered>;
   /** How soon a store that could not be opened is tried again; 5 s unless told. */
@@ -116,7 +115,7 @@ export class ServedTasks {
 }
 
 async function opened(options: ServedTasksOptions): Promise<State> {
-  const { maxBodyBytes, beatMs, config, relay, whenDiscovered } = options;
+  const { beatMs, config, relay, whenDiscovered } = options;
   let tasks: Tasks;
   try {
     tasks = await startTasks(options);
@@ -133,14 +132,13 @@ async function opened(options: ServedTasksOptions): Promise<State> {
     is: "open",
     tasks,
     handlers: {
-      ...taskHandlers({ tasks: service, streams, places, maxBodyBytes }),
-      ...uiMessageHandlers({ tasks: service, streams: uiMessages, maxBodyBytes }),
+      ...taskHandlers({ tasks: service, streams, places }),
+      ...uiMessageHandlers({ tasks: service, streams: uiMessages }),
       ...chatHandlers({
         chats,
         store,
         keyed: service.keyed,
         streams: chatStreams,
-        maxBodyBytes,
         choices: async () => chatChoices(config, await whenDiscovered(), relay.lessons),
       }),
     },

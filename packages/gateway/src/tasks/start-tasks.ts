@@ -1,5 +1,12 @@
 import { join, resolve } from "node:path";
-import { Runtime, RuntimeError, type Agent, type Chats, type Model } from "@deltawire/agent";
+import {
+  Runtime,
+  RuntimeError,
+  type Agent,
+  type Chats,
+  type Model,
+  type ProtectedPath,
+} from "@deltawire/agent";
 import { openStore, type Store } from "@deltawire/store";
 import type { TaskTree } from "@deltawire/tasks";
 import type { ChatFeed } from "../chats/chat-follower.ts";
@@ -59,7 +66,7 @@ export async function startTasks(options: TasksOptions): Promise<Tasks> {
   const onFailure = (message: string, cause: unknown): void => {
     if (cause instanceof RuntimeError && cause.code === "closed") return;
     log[cause instanceof ToolsMissing ? "warn" : "error"](
-      { cause: relay.secrets.redact(String(cause)) },
+      { cause: relay.redactor.redact(String(cause)) },
       message,
     );
   };
@@ -80,7 +87,7 @@ export async function startTasks(options: TasksOptions): Promise<Tasks> {
     cutsOf: (chat) => chats.cutsOf(chat),
     model,
     price: (name) => config.models.get(name)?.price,
-    redact: (text) => relay.secrets.redact(text),
+    redact: (text) => relay.redactor.redact(text),
     newId,
     onFailure,
   });
@@ -166,15 +173,17 @@ export async function startTasks(options: TasksOptions): Promise<Tasks> {
 }
 
 /** Tokens and keys are in the one, what others said in the others. SQLite has files beside its own. */
-function ownFilesOf({ config, dataFolder, configFile }: TasksOptions): string[] {
+function ownFilesOf({ config, dataFolder, configFile }: TasksOptions): ProtectedPath[] {
   const store = storeFile({ config, dataFolder });
-  return [
+  const files = [
     ...(configFile === undefined ? [] : [configFile]),
     ...(dataFolder === undefined ? [] : [sealingKeyFile(dataFolder)]),
     ...(store === undefined
       ? []
       : ["", "-wal", "-shm", "-journal", "-lock", "-blobs"].map((end) => store + end)),
   ].map((path) => resolve(path));
+  // A copy is made before an update changes the form of the file: `deltawire.db-v1.bak`.
+  return store === undefined ? files : [...files, { startsWith: resolve(`${store}-v`) }];
 }
 
 /** Where tasks are kept; undefined: in memory. */

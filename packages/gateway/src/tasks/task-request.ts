@@ -5,7 +5,9 @@ import { BodyFields, invalid } from "./body-fields.ts";
 /** What else a task may be asked is said by chats and by the protocols of others only. */
 type Asked = Omit<TaskRequest, "history" | "preamble" | "options" | "chat_id">;
 /** A person's decision, without its name. */
-type DecisionBody = Omit<Resolution, "by" | "scope"> & { scope?: ApprovalScope };
+type DecisionBody = Omit<Resolution, "by" | "scope" | "expanded_arguments"> & {
+  scope?: ApprovalScope;
+};
 
 /** The body of `POST /api/tasks`. Its fields come out in one order, so that the same request is the same text. */
 export function readTaskRequest(body: unknown): Asked {

@@ -2,7 +2,7 @@ import { defineAgent, type Skill } from "@deltawire/agent";
 import { blobPath, type TaskEvent } from "@deltawire/tasks";
 import type { PrivacyField } from "@deltawire/tasks/chats";
 import { describe, expect, test } from "vitest";
-import { chatOf, ended, newChat, pathWords, sendAndEnd, until } from "./chat-steps.ts";
+import { chatOf, ended, newChat, pathWords, said, sendAndEnd, until } from "./chat-steps.ts";
 import { chatWorld, type World } from "./chat-world.ts";
 import { office } from "./office.ts";
 import { never, type Asked, type Script } from "./scripted-replies.ts";
@@ -377,6 +377,27 @@ describe("privacy", () => {
     expect((await pathWords(world, chat)).at(1)).toBe("Markification with tigers");
     await sendAndEnd(world, chat, "And now?");
     expect(world.models.bodies.at(-1)).not.toMatch(/Mark|tiger/);
+  });
+
+  const secrets: PrivacyField[] = [{ kind: "name", value: "Mark" }, { kind: "password" }];
+
+  test("knows what a model wrote letters onto after a stop and a restart", async () => {
+    const world = await chatWorld({
+      files: true,
+      script: ({ input }) => {
+        const [placeholder = ""] = JSON.stringify(input).match(/\{\{PASSWORD_1_\w{4}\}\}/) ?? [];
+        return [{ text: [placeholder, "20", "24 and ", "then"] }, { wait: never }];
+      },
+    });
+    const chat = await newChat(world, { privacy: { enabled: true, fields: secrets } });
+    const sent = await world.chats.send(chat, { text: "password: tiger" });
+    await said(world, sent, "tiger2024 and then");
+    const running = await world.killed({ script: () => [{ text: "Yes." }, { wait: never }] });
+    await running.chats.stop(chat);
+    const later = await running.killed({ script: () => [{ text: "Yes." }] });
+    await sendAndEnd(later, chat, "Is it tiger2024?");
+    expect(later.models.bodies.join()).toContain("Is it {{PASSWORD_2_");
+    expect(later.models.bodies.join()).not.toContain("tiger");
   });
 
   test("makes no variable out of what a page has written into a private value", async () => {

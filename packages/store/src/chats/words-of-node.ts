@@ -29,6 +29,12 @@ function hasSameVersions(before: ChatNode, after: ChatNode): boolean {
   return before.versions === after.versions;
 }
 
+/** All words of a row that are indexed, by version; those of a chat itself are its title. */
+export function indexableWords(json: string): Map<string, string> {
+  const row = JSON.parse(json) as ChatHeader | ChatNode;
+  return "kind" in row ? wordsByVersion(row) : new Map([["", row.title]]);
+}
+
 /** The words that a row of the index was made of, from the row that it belongs to. */
 export function indexedWords(json: string, versionId: string): string | undefined {
   return wordsAndForm(json, versionId).words;

@@ -18,13 +18,17 @@ export function blobPlace(
   return db.get("SELECT size, in_file FROM blobs WHERE hash = ?", hash);
 }
 
-/** Says that it is wanted again, and where it is. */
+/** Says that it is wanted again, and where it is. `put_at` is later than now for one that may stay unused for longer. */
 export function touchBlob(
   db: Connection,
   hash: string,
   now: number,
 ): Pick<BlobRow, "size" | "in_file"> | undefined {
-  return db.get("UPDATE blobs SET put_at = ? WHERE hash = ? RETURNING size, in_file", now, hash);
+  return db.get(
+    "UPDATE blobs SET put_at = max(put_at, ?) WHERE hash = ? RETURNING size, in_file",
+    now,
+    hash,
+  );
 }
 
 /** `bytes` null: they are in a file. The same bytes a second time keep their place and their media type. */
@@ -34,7 +38,7 @@ export function upsertBlob(
 ): void {
   db.run(
     `INSERT INTO blobs (hash, media_type, size, in_file, bytes, put_at) VALUES (?, ?, ?, ?, ?, ?)
-      ON CONFLICT (hash) DO UPDATE SET put_at = excluded.put_at`,
+      ON CONFLICT (hash) DO UPDATE SET put_at = max(put_at, excluded.put_at)`,
     blob.hash,
     blob.mediaType,
     blob.size,
@@ -64,21 +68,28 @@ export function insertChatBlobRef(db: Connection, chat: number, hash: string): v
   );
 }
 
-/** Unless something else of the chat still refers to it. */
 export function deleteChatBlobRef(db: Connection, chat: number, hash: string): void {
-  const mentioned = ["chat_nodes", "chat_replays", "chat_removals", "chat_variables"].map(
-    (table) => `EXISTS (SELECT 1 FROM ${table} WHERE chat = ?1 AND instr(json, ?2) > 0)`,
-  );
-  db.run(
-    `DELETE FROM chat_blob_refs WHERE chat = ?1 AND hash = ?2 AND NOT (${mentioned.join(" OR ")})`,
-    chat,
-    hash,
-  );
+  db.run("DELETE FROM chat_blob_refs WHERE chat = ? AND hash = ?", chat, hash);
 }
 
 /** Neither a task nor a chat refers to it. */
 const isUnused = `NOT EXISTS (SELECT 1 FROM blob_refs WHERE blob_refs.hash = blobs.hash)
         AND NOT EXISTS (SELECT 1 FROM chat_blob_refs WHERE chat_blob_refs.hash = blobs.hash)`;
+
+/** What is referred to goes with what refers to it, however long it was promised to stay unused. */
+export function endGraceOfUsedBlobs(db: Connection, now: number): void {
+  db.run(`UPDATE blobs SET put_at = ?1 WHERE put_at > ?1 AND NOT (${isUnused})`, now);
+}
+
+/** The same for what a chat refers to, before it is removed. */
+export function endGraceOfChatBlobs(db: Connection, chat: number, now: number): void {
+  db.run(
+    `UPDATE blobs SET put_at = ?1 WHERE put_at > ?1
+      AND hash IN (SELECT hash FROM chat_blob_refs WHERE chat = ?2)`,
+    now,
+    chat,
+  );
+}
 
 export function bytesInFiles(db: Connection): number {
   return (

@@ -45,17 +45,23 @@ export function replaysOf(
   );
 }
 
-/** Removes what is kept for a version that is neither in the chat nor can be put back; answers with it. */
-export function takeUnusedReplay(
+/** Which of these versions have something stored for the model. */
+export function versionsWithReplay(
   db: Connection,
   chat: number,
-  versionId: string,
-): string | undefined {
+  versionIds: readonly string[],
+): string[] {
+  return versionIds.filter(
+    (id) =>
+      db.get("SELECT 1 FROM chat_replays WHERE chat = ? AND version_id = ?", chat, id) !==
+      undefined,
+  );
+}
+
+/** Returns what was stored. */
+export function takeReplay(db: Connection, chat: number, versionId: string): string | undefined {
   return db.get<{ json: string }>(
-    `DELETE FROM chat_replays WHERE chat = ?1 AND version_id = ?2
-      AND NOT EXISTS (SELECT 1 FROM chat_nodes WHERE chat = ?1 AND instr(json, ?2) > 0)
-      AND NOT EXISTS (SELECT 1 FROM chat_removals WHERE chat = ?1 AND instr(json, ?2) > 0)
-      RETURNING json`,
+    "DELETE FROM chat_replays WHERE chat = ? AND version_id = ? RETURNING json",
     chat,
     versionId,
   )?.json;
@@ -77,28 +83,72 @@ export function insertRemoval(
   );
 }
 
-/** Answers with what was kept. */
-export function deleteRemoval(db: Connection, chat: number, removalId: string): string | undefined {
-  return db.get<{ json: string }>(
-    "DELETE FROM chat_removals WHERE chat = ? AND removal_id = ? RETURNING json",
+/** In bytes of JSON; undefined if there is no such removal. */
+export function removalSize(db: Connection, chat: number, removalId: string): number | undefined {
+  return db.get<{ size: number }>(
+    "SELECT octet_length(json) AS size FROM chat_removals WHERE chat = ? AND removal_id = ?",
     chat,
     removalId,
-  )?.json;
+  )?.size;
 }
 
+/** Returns its JSON if that contains `text`. */
+export function deleteRemoval(
+  db: Connection,
+  chat: number,
+  removalId: string,
+  text: string,
+): string | undefined {
+  const deleted = db.get<{ json: string | null }>(
+    `DELETE FROM chat_removals WHERE chat = ? AND removal_id = ?
+      RETURNING CASE WHEN instr(json, ?) > 0 THEN json END AS json`,
+    chat,
+    removalId,
+    text,
+  );
+  return deleted?.json ?? undefined;
+}
+
+/** Hides a removal that was undone until it is deleted. */
+export function markUndone(db: Connection, chat: number, removalId: string): void {
+  db.run(
+    "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO NOTHING",
+    undonePrefix + removalId,
+    chat,
+  );
+}
+
+/** One that is marked and not deleted yet, if there is any. */
+export function nextUndone(db: Connection): { chat: number; removalId: string } | undefined {
+  const row = db.get<{ name: string; value: string }>(
+    "SELECT name, value FROM meta WHERE name >= ? AND name < ? LIMIT 1",
+    undonePrefix,
+    afterUndonePrefix,
+  );
+  return row && { chat: Number(row.value), removalId: row.name.slice(undonePrefix.length) };
+}
+
+export function deleteUndoneMark(db: Connection, removalId: string): void {
+  db.run("DELETE FROM meta WHERE name = ?", undonePrefix + removalId);
+}
+
+const undonePrefix = "undone:";
+const afterUndonePrefix = "undone;";
+const isNotUndone = `NOT EXISTS (SELECT 1 FROM meta WHERE name = '${undonePrefix}' || removal_id)`;
+
 /** The newest first. */
-export function removalsOf(db: Connection, chatId: string): Removal[] {
+export function removalIds(db: Connection, chatId: string): string[] {
   return db
-    .all<{ json: string }>(
-      `SELECT json FROM chat_removals WHERE ${ofChat} ORDER BY number DESC`,
+    .all<{ removal_id: string }>(
+      `SELECT removal_id FROM chat_removals WHERE ${ofChat} AND ${isNotUndone} ORDER BY number DESC`,
       chatId,
     )
-    .map(({ json }) => JSON.parse(json) as Removal);
+    .map(({ removal_id }) => removal_id);
 }
 
 export function removalOf(db: Connection, chatId: string, removalId: string): Removal | undefined {
   const row = db.get<{ json: string }>(
-    `SELECT json FROM chat_removals WHERE ${ofChat} AND removal_id = ?`,
+    `SELECT json FROM chat_removals WHERE ${ofChat} AND removal_id = ? AND ${isNotUndone}`,
     chatId,
     removalId,
   );

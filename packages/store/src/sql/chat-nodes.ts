@@ -98,6 +98,32 @@ export function jsonAt(db: Connection, place: number): string | undefined {
   return db.get<{ json: string }>("SELECT json FROM chat_nodes WHERE place = ?", place)?.json;
 }
 
+export function stampAt(db: Connection, place: number): number | undefined {
+  return db.get<{ stamp: number }>("SELECT stamp FROM chat_nodes WHERE place = ?", place)?.stamp;
+}
+
+/** Of a chat, all its messages: bytes of JSON. Reads no text. */
+export function chatBytes(db: Connection, chatId: string): number {
+  const row = db.get<{ bytes: number | null }>(
+    `SELECT sum(octet_length(json)) AS bytes FROM chats JOIN chat_nodes ON ${ofChat} WHERE chat_id = ?`,
+    chatId,
+  );
+  return row?.bytes ?? 0;
+}
+
+/** Nodes of all chats, and what the chats have beside them, in the order of their places. */
+export function allNodesAfter(
+  db: Connection,
+  place: number,
+  limit: number,
+): { place: number; chat: number; json: string }[] {
+  return db.all(
+    "SELECT place, chat, json FROM chat_nodes WHERE place > ? ORDER BY place LIMIT ?",
+    place,
+    limit,
+  );
+}
+
 export function insertNode(
   db: Connection,
   node: { place: number; chat: number; nodeId: string; stamp: number; json: string },

@@ -54,6 +54,35 @@ export function numberOfWords(
   )?.number;
 }
 
+export function hasWords(db: Connection, number: number): boolean {
+  return db.get("SELECT 1 FROM chat_words WHERE number = ?", number) !== undefined;
+}
+
+/** Counts, in the file, the changes of chats that are not in the index yet. */
+export function countUnfinished(db: Connection, by: 1 | -1): void {
+  db.run(
+    `INSERT INTO meta (name, value) VALUES ('index', ?)
+      ON CONFLICT (name) DO UPDATE SET value = CAST(value AS INTEGER) + excluded.value`,
+    by,
+  );
+  db.run("DELETE FROM meta WHERE name = 'index' AND CAST(value AS INTEGER) <= 0");
+}
+
+/** Empties the index if changes are missing in it, or if it is being rebuilt. Returns false if it is complete. */
+export function startRebuild(db: Connection): boolean {
+  const marked = db.get("SELECT 1 FROM meta WHERE name IN ('index', 'reindex') LIMIT 1");
+  if (marked === undefined) return false;
+  db.run("INSERT INTO meta (name, value) VALUES ('reindex', '') ON CONFLICT (name) DO NOTHING");
+  db.run("DELETE FROM meta WHERE name = 'index'");
+  db.run("DELETE FROM chat_words");
+  db.run("INSERT INTO chat_search (chat_search) VALUES ('delete-all')");
+  return true;
+}
+
+export function endRebuild(db: Connection): void {
+  db.run("DELETE FROM meta WHERE name = 'reindex'");
+}
+
 /**
  * What is deleted stays in the pages of the index, beside a note that it is, until these are written anew. FTS5's own
  * secure-delete does that at once, but was measured to take 10 ms and more for a message of 60 words.

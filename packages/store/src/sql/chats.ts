@@ -1,4 +1,5 @@
 import type { ChatChange, ChatListOptions, ChatSummary } from "@deltawire/tasks/chats";
+import { chatSpan } from "./chat-nodes.ts";
 import type { Connection } from "./connection.ts";
 
 export interface ChatRow {
@@ -42,6 +43,15 @@ export function updateChat(
     next_words,
     number,
   );
+}
+
+/** The number that the next words of a chat get; undefined where the chat is gone. */
+export function takeWordsNumber(db: Connection, chat: number): number | undefined {
+  const taken = db.get<{ next: number }>(
+    "UPDATE chats SET next_words = next_words + 1 WHERE number = ? RETURNING next_words - 1 AS next",
+    chat,
+  );
+  return taken && chat * chatSpan + taken.next;
 }
 
 function columnsOf(summary: ChatSummary): [number, number, number, string] {

@@ -2,8 +2,8 @@ import { chatSpan } from "./chat-nodes.ts";
 import type { Connection } from "./connection.ts";
 
 /**
- * From here on nobody finds the chat, and the feed says so. Its words and nodes go by `wordsOfChat` and
- * `deleteRemovedNodes`.
+ * From here on nobody finds the chat, and the feed says so. Its words, nodes and large belongings go by `wordsOfChat`,
+ * `deleteRemovedNodes` and `deleteRemovedBelongings`.
  */
 export function removeChatRow(
   db: Connection,
@@ -26,12 +26,23 @@ const belongings = [
   "chat_tags",
   "running_answers",
   "gone_nodes",
-  "chat_replays",
-  "chat_removals",
   "chat_placeholders",
-  "chat_variables",
   "chat_blob_refs",
 ];
+
+/** What may be large goes in steps, as nodes do: a row of `chat_removals` may have as much text as the chat. */
+export function deleteRemovedBelongings(db: Connection, number: number, limit: number): boolean {
+  const rows = { chat_removals: 1, chat_replays: limit, chat_variables: limit };
+  for (const [table, most] of Object.entries(rows)) {
+    const { changes } = db.run(
+      `DELETE FROM ${table} WHERE number IN (SELECT number FROM ${table} WHERE chat = ? LIMIT ?)`,
+      number,
+      most,
+    );
+    if (changes > 0) return true;
+  }
+  return false;
+}
 
 /** A chat of the same id is there again. */
 export function forgetRemovalOf(db: Connection, chatId: string): void {

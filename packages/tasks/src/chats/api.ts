@@ -183,7 +183,10 @@ export interface AnswerPlace {
 }
 
 /** `POST /api/approvals/{approval}`: what a person decides for an answer that waits. */
-export interface DecisionBody extends Omit<Resolution, "by" | "scope" | "arguments"> {
+export interface DecisionBody extends Omit<
+  Resolution,
+  "by" | "scope" | "arguments" | "expanded_arguments"
+> {
   /** Without one the widest that the approval offers is taken. */
   readonly scope?: ApprovalScope;
   /** To be run instead of the model's: as they are, or as JSON text. */

@@ -1,4 +1,5 @@
 import { unreachable } from "../error.ts";
+import { countMessages, maxMessages } from "./chat-limits.ts";
 import { checkPersonEdit } from "./check-edit.ts";
 import { chooseBranch } from "./choose-path.ts";
 import { withUsageBack, withUsageKept } from "./deleted-usage.ts";
@@ -8,7 +9,7 @@ import { answerWaits, finishAnswer } from "./finish-answer.ts";
 import { addAnswer, addMessage, addSeparator, insertAnswer } from "./grow-tree.ts";
 import { bookmarkNode, hideNode, pinNode } from "./mark-node.ts";
 import { deleteNode } from "./prune-tree.ts";
-import { badValue } from "./refusal.ts";
+import { badValue, refused } from "./refusal.ts";
 import { restore } from "./restore.ts";
 import type { Chat } from "./shapes.ts";
 import { addAnswerVersion, addMessageVersion, chooseVersion, deleteVersion } from "./versions.ts";
@@ -22,6 +23,11 @@ export function applyEdit(chat: Chat, edit: ChatEdit, world: EditWorld): Edited 
   const now = world.now();
   const edited = made(chat, edit, { newId: (prefix) => world.newId(prefix), now: () => now });
   if (!edited.ok || (by === "model" && edited.chat === chat)) return edited;
+  if (grows.has(edit.type) && countMessages(edited.chat) > maxMessages)
+    return refused(
+      "bad_value",
+      `a chat can have at most ${maxMessages} messages, all versions counted: continue in a new chat, or delete some`,
+    );
   return {
     ...edited,
     chat: {
@@ -97,6 +103,16 @@ const traits: Readonly<
   finish_answer: { by: "model", moves: true },
   title_by_model: { by: "model", moves: true },
 };
+
+/** A deletion can be undone in any case. */
+const grows: ReadonlySet<ChatEdit["type"]> = new Set([
+  "add_separator",
+  "add_message",
+  "add_message_version",
+  "add_answer",
+  "insert_answer",
+  "add_answer_version",
+]);
 
 function made(chat: Chat, edit: ChatEdit, world: EditWorld): Edited {
   switch (edit.type) {

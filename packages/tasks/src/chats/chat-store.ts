@@ -132,6 +132,8 @@ export interface ChatStore {
   /** All of them or none. Rejects where one of the ids is taken. */
   createChats(chats: readonly ChatToCreate[]): Promise<void>;
   chat(chatId: string): Promise<KeptChat | undefined>;
+  /** Bytes of JSON of all messages. 0 if there is no such chat. */
+  chatBytes(chatId: string): Promise<number>;
   /**
    * What differs from the chat as it was at an earlier stamp; nodes with answers that run are always among the changed ones.
    * Undefined where there is no such chat, or where it was not there at that stamp.

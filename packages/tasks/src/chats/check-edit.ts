@@ -1,3 +1,4 @@
+import { maxMessageCharacters } from "./chat-limits.ts";
 import {
   at,
   isFlag,
@@ -48,9 +49,17 @@ const mostOfTag = 100;
 const mostTags = 100;
 const mostBeside = 1000;
 
+const messageText: Check = (value, path) =>
+  typeof value === "string" && value.length > maxMessageCharacters
+    ? problem(
+        path,
+        `must not have more than ${maxMessageCharacters} characters: send the rest as another message or attach it as a file`,
+      )
+    : isText(value, path);
+
 const message = shaped(
   {
-    text: isText,
+    text: messageText,
     attachments: listUpTo(
       mostBeside,
       shaped(
@@ -70,7 +79,7 @@ const message = shaped(
         {
           kind: oneOf("file", "selection", "page", "text"),
           title: isText,
-          text: isText,
+          text: messageText,
           url: isText,
         },
         ["kind", "title", "text"],

@@ -88,6 +88,7 @@ export type {
   UndoBody,
   VariablesReply,
 } from "./api.ts";
+export { countMessages, maxChatBytes, maxMessageCharacters, maxMessages } from "./chat-limits.ts";
 export { applyEdit, applyEdits, type Added, type EditedByAll } from "./apply-edit.ts";
 export { chatUsage } from "./chat-usage.ts";
 export { checkMessage, checkPersonEdit, checkTags, checkTitle } from "./check-edit.ts";
@@ -113,7 +114,7 @@ export { withoutMarks } from "./without-marks.ts";
 export { wordsOf } from "./words.ts";
 export { chatToGlued, gluedAnswer } from "./in-out/glued.ts";
 export type { GluedAnswer, GluedChain, GluedMessage, GluedPayload } from "./in-out/glued.ts";
-export { chatToHtml } from "./in-out/html.ts";
+export { chatToHtml, chatToHtmlSteps, type HtmlOptions } from "./in-out/html.ts";
 export { importChats } from "./in-out/import-any.ts";
 export type {
   BlobReader,
@@ -123,7 +124,7 @@ export type {
   ImportWorld,
 } from "./in-out/imported.ts";
 export { chatsFromJson, chatToJson, type ChatFile, type ChatToJson } from "./in-out/json.ts";
-export { chatToMarkdown } from "./in-out/markdown.ts";
+export { chatToMarkdown, chatToMarkdownSteps } from "./in-out/markdown.ts";
 export { chatsFromOpenAi } from "./in-out/openai-import.ts";
 export { chatToOpenAi, type OpenAiMessage, type OpenAiToolCall } from "./in-out/openai-messages.ts";
 export type { OpenAiPart } from "./in-out/openai-parts.ts";

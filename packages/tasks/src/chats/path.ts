@@ -81,12 +81,12 @@ export function chosenVersion<Node extends UserNode | AnswerNode>(
 
 /** The versions that one goes on from, the oldest first, and itself. */
 export function answerChain(node: AnswerNode, versionId: string): AnswerVersion[] {
-  const chain: AnswerVersion[] = [];
-  let version = node.versions.find(({ version_id }) => version_id === versionId);
-  while (version !== undefined && !chain.includes(version)) {
-    chain.push(version);
-    const { continues } = version;
-    version = node.versions.find(({ version_id }) => version_id === continues);
+  const versions = new Map(node.versions.map((version) => [version.version_id, version]));
+  const chain = new Set<AnswerVersion>();
+  let version = versions.get(versionId);
+  while (version !== undefined && !chain.has(version)) {
+    chain.add(version);
+    version = version.continues === undefined ? undefined : versions.get(version.continues);
   }
-  return chain.toReversed();
+  return [...chain].toReversed();
 }

@@ -62,17 +62,36 @@ function* continuationFaults({ node_id, versions }: AnswerNode): Generator<strin
   if (versions.filter(({ status }) => status === "running").length > 1)
     yield `two versions of ${node_id} run at once`;
   const from = new Map(versions.map(({ version_id, continues }) => [version_id, continues]));
+  const circles = inCircles(from);
   for (const { version_id, continues } of versions) {
     if (continues === undefined) continue;
-    if (!from.has(continues)) {
+    if (!from.has(continues))
       yield `version ${version_id} of ${node_id} goes on from ${continues}, which is missing`;
-      continue;
-    }
-    let before: string | undefined = continues;
-    for (let steps = 0; before !== undefined && before !== version_id; steps += 1)
-      before = steps > versions.length ? undefined : from.get(before);
-    if (before === version_id) yield `version ${version_id} of ${node_id} goes on from itself`;
+    else if (circles.has(version_id))
+      yield `version ${version_id} of ${node_id} goes on from itself`;
   }
+}
+
+/** Of ids that each lead to another: those that lead back to themselves. Every id is visited once. */
+function inCircles(next: ReadonlyMap<string, string | undefined>): Set<string> {
+  const circles = new Set<string>();
+  const visited = new Set<string>();
+  for (const start of next.keys()) {
+    const path = new Set<string>();
+    let id: string | undefined = start;
+    while (id !== undefined && !visited.has(id)) {
+      visited.add(id);
+      path.add(id);
+      id = next.get(id);
+    }
+    // It came back to its own path: from there on it is a circle.
+    if (id === undefined || !path.has(id)) continue;
+    for (let each: string | undefined = id; each !== undefined && !circles.has(each);) {
+      circles.add(each);
+      each = next.get(each);
+    }
+  }
+  return circles;
 }
 
 /** A circle has parents and children that agree, and no root; a node that no list names has none either. */

@@ -63,7 +63,12 @@ function isRule(line: string): boolean {
 /** A row of a table as its cells. */
 function withoutFrame(line: string): string {
   const row = /^\s*\|(.*)\|\s*$/.exec(line)?.[1];
-  return row === undefined ? line : row.trim().replaceAll(/\s*\|\s*/g, " · ");
+  return row === undefined
+    ? line
+    : row
+        .split("|")
+        .map((cell) => cell.trim())
+        .join(" · ");
 }
 
 /** Behind a backslash and in code there is none. */
@@ -109,7 +114,7 @@ function referenceAt(
 /** In code and in an address they are what they look like, and so is one behind a backslash. */
 const entities = new RegExp(
   [
-    "(?<ticks>`+)[^`]+\\k<ticks>",
+    "(?<!`)(?<ticks>`+)[^`]+\\k<ticks>",
     String.raw`https?://[^\s<>"'\x60*[\]()]+`,
     String.raw`\\[&\\]`,
     entityForm,
@@ -126,10 +131,13 @@ function withoutEntities(line: string): string {
 }
 
 function withoutInlineMarks(line: string): string {
-  return line
-    .replaceAll(/\s?\[\^\d+\]/g, "")
-    .replaceAll(/!?\[([^[\]]*)\]\([^()\s]*\)/g, "$1")
-    .replaceAll(/(`+)([^`]+)\1/g, "$2")
-    .replaceAll(/(\*{1,3})(?=[^\s*])([^*]*[^\s*])\1/g, "$2")
-    .replaceAll(/~~(?=[^\s~])([^~]*[^\s~])~~/g, "$1");
+  return (
+    line
+      .replaceAll(/\s?\[\^\d+\]/g, "")
+      .replaceAll(/!?\[([^[\]]*)\]\([^()\s]*\)/g, "$1")
+      // From the first backtick of a run only: a start at each of them takes quadratic time.
+      .replaceAll(/(?<!`)(`+)([^`]+)\1/g, "$2")
+      .replaceAll(/(\*{1,3})(?=[^\s*])([^*]*[^\s*])\1/g, "$2")
+      .replaceAll(/~~(?=[^\s~])([^~]*[^\s~])~~/g, "$1")
+  );
 }

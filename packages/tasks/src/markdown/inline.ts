@@ -14,7 +14,7 @@ const forms = new RegExp(
   [
     "(?<ticks>`+)",
     `(?<cite>${citeForm})`,
-    String.raw`(?<hard>(?: {2,}|\\)\n[ \t]*)`,
+    String.raw`(?<hard>(?:(?<! ) {2,}|\\)\n[ \t]*)`,
     String.raw`\\(?<escape>[!-/:-@[-\x60{-~])`,
     String.raw`(?<opening>!?\[)`,
     String.raw`(?<closing>\])`,

@@ -7,7 +7,7 @@
 const codeReach = 200;
 
 const link = /(?<![\w\])\\])!?\[([^[\]\n]{0,300})(?:\](?:\([^()\s]*)?)?$/;
-const marks = /(?:[*_~]+|\\)$/;
+const marks = /(?:(?<![*_~])[*_~]+|\\)$/;
 
 /** A paragraph with its end as it will probably be. */
 export function settledTail(text: string): string {

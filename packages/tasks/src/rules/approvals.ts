@@ -1,4 +1,4 @@
-import { argumentsHash } from "../arguments-hash.ts";
+import { approvedArguments, argumentsHash, expandedHash } from "../arguments-hash.ts";
 import type { TaskEvent } from "../events.ts";
 import type { Approval } from "../items.ts";
 import type { ApprovalNotes, CallNotes, LogNotes, TaskNotes } from "../log-notes.ts";
@@ -20,9 +20,20 @@ export function requested(
         "approval_of_call",
         `${approval.approval_id} comes too late or too soon`,
       );
-    if (approval.args_hash !== argumentsHash(call.arguments, sha256))
+    const { expanded_arguments: expanded } = approval;
+    const hash =
+      expanded === undefined
+        ? argumentsHash(call.arguments, sha256)
+        : expandedHash(expanded, sha256);
+    if (approval.args_hash !== hash)
       throw new RuleBroken("executed_hash", `${approval.approval_id} is for other arguments`);
   }
+  const isOfRun = approval.kind === "call" || approval.kind === "reconcile";
+  if (approval.expanded_arguments !== undefined && !isOfRun)
+    throw new RuleBroken(
+      "approval_choice",
+      `${approval.approval_id}: expanded arguments belong to approvals of calls and reconciliations`,
+    );
   const { choices } = approval;
   const odd = choices.includes("redact") && approval.kind !== "result";
   if (choices.length === 0 || new Set(choices).size < choices.length || odd)
@@ -68,11 +79,13 @@ export function resolved(
     throw new RuleBroken("approval_choice", "any arguments is not among the choices");
   if (event.arguments !== undefined && (approval.kind !== "call" || decision !== "approve"))
     throw new RuleBroken("approval_choice", "only an approved call has other arguments");
+  if (event.expanded_arguments !== undefined && event.arguments === undefined)
+    throw new RuleBroken("approval_choice", "there are no other arguments that could be expanded");
   settle(asked);
   if (decision === "abort") task.aborted = true;
   if (call === undefined || approval.kind !== "call") return;
   call.approval = decision === "approve" ? "approved" : "refused";
-  call.edited = event.arguments;
+  call.approved = approvedArguments(approval, event);
 }
 
 export function expired(

@@ -1,4 +1,4 @@
-import { argumentsHash } from "../arguments-hash.ts";
+import { argumentsHash, expandedHash } from "../arguments-hash.ts";
 import type { TaskEvent } from "../events.ts";
 import type { CallNotes, ExecutionNotes, LogNotes, TaskNotes } from "../log-notes.ts";
 import { RuleBroken } from "./rule-broken.ts";
@@ -17,7 +17,10 @@ export function started(
   const before = call.execution;
   if (before !== undefined && (before.effect === "once" || event.effect === "once"))
     throw new RuleBroken("run_once", `${call.callId} has run before, and runs once at the most`);
-  if (event.args_hash !== argumentsHash(call.edited ?? call.arguments, sha256))
+  const { approved } = call;
+  const hash =
+    approved === undefined ? argumentsHash(call.arguments, sha256) : expandedHash(approved, sha256);
+  if (event.args_hash !== hash)
     throw new RuleBroken("executed_hash", `${call.callId} runs with arguments of another hash`);
   if (event.attempt !== (before?.attempt ?? 0) + 1)
     throw new RuleBroken("execution_attempt", `${event.attempt} is not the next attempt`);

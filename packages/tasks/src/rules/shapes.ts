@@ -113,6 +113,9 @@ const isUsage = shaped({
   reasoning_tokens: optional(isAmount),
   cost: optional(isAmount),
 });
+const isExpanded: Test = (value) =>
+  shaped({ text: isText })(value) ||
+  shaped({ head: isText, tail: isText, length: isIndex, url: isText })(value);
 const isDecision = oneOf("approve", "deny", "redact", "abort");
 const isScope = oneOf("once", "session");
 
@@ -219,6 +222,7 @@ const fields: Record<TaskEventType, Record<string, Test>> = {
       kind: oneOf("call", "result", "question", "limit", "reconcile"),
       call_id: optional(isName),
       args_hash: optional(isText),
+      expanded_arguments: optional(isExpanded),
       choices: listOf(isDecision),
       scopes: optional(listOf(isScope)),
       any_arguments: optional(isFlag),
@@ -238,6 +242,7 @@ const fields: Record<TaskEventType, Record<string, Test>> = {
     scope: isScope,
     any_arguments: optional(isFlag),
     arguments: optional(isText),
+    expanded_arguments: optional(isExpanded),
     reason: optional(isText),
     replacement: optional(isText),
   },

@@ -29,7 +29,7 @@ function parsed(text: string): unknown {
 }
 
 export function requestOf(call: ToolCallItem, approval: TaskApproval): UiChunk {
-  const { approval_id: approvalId, question } = approval;
+  const { approval_id: approvalId, question = longExpansion(approval) } = approval;
   return {
     type: "tool-approval-request",
     approvalId,
@@ -37,4 +37,10 @@ export function requestOf(call: ToolCallItem, approval: TaskApproval): UiChunk {
     approvalDescriptor: approval,
     ...(question === undefined ? {} : { reason: question }),
   };
+}
+
+/** The input of the call still has the names of its variables then. */
+function longExpansion({ expanded_arguments: expanded }: TaskApproval): string | undefined {
+  if (expanded === undefined || "text" in expanded) return undefined;
+  return `With its variables filled in, the input has ${expanded.length} characters. Read it at ${expanded.url} before you approve.`;
 }

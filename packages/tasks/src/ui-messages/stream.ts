@@ -175,10 +175,10 @@ export class UiMessageStream {
         this.#tools.ask(event.approval.approval_id, this.#tree);
         return;
       case "task.approval.resolved":
-        this.#tools.answer(event.approval_id, event.arguments, this.#tree);
+        this.#tools.answer(event.approval_id, this.#tree);
         return;
       case "task.approval.expired":
-        this.#tools.answer(event.approval_id, undefined, this.#tree);
+        this.#tools.answer(event.approval_id, this.#tree);
         return;
       case "task.tool_execution.progress": {
         const { task_id, call_id, message, fraction } = event;

@@ -1,4 +1,5 @@
-import type { ToolCallItem, ToolResultItem } from "../items.ts";
+import { changedArguments } from "../arguments-hash.ts";
+import type { ExpandedArguments, ToolCallItem, ToolResultItem } from "../items.ts";
 import type { TaskApproval, TaskTree } from "../state.ts";
 import { inputOf, requestOf, whole } from "./calls.ts";
 import { outputChunk } from "./parts.ts";
@@ -56,16 +57,17 @@ export class ToolParts {
   ask(approvalId: string, tree: TaskTree): void {
     const asked = askedOf(approvalId, tree);
     if (asked === undefined) return;
-    const { approval, call } = asked;
-    if (call === undefined) return this.#putAlone(approval);
+    const { approval } = asked;
+    if (asked.call === undefined) return this.#putAlone(approval);
+    const call = withExpansion(asked.call, approval.expanded_arguments);
     if (approval.task_id !== tree.root_task_id && !this.#shown.has(call.call_id)) {
       this.#shown.add(call.call_id);
       this.#message.put({ ...whole(call), toolMetadata: { task_id: approval.task_id } }, call.id);
-    }
+    } else if (call !== asked.call) this.#message.put(whole(call), call.id);
     this.#message.put(requestOf(call, approval), call.id);
   }
 
-  answer(approvalId: string, edited: string | undefined, tree: TaskTree): void {
+  answer(approvalId: string, tree: TaskTree): void {
     const asked = askedOf(approvalId, tree);
     if (asked === undefined) return;
     const { approval, call } = asked;
@@ -76,7 +78,8 @@ export class ToolParts {
     const approved = decision === "approve" || decision === "redact";
     if (approved) this.#refused.delete(call.call_id);
     else this.#refused.add(call.call_id);
-    if (edited !== undefined) this.#message.put(whole({ ...call, arguments: edited }), call.id);
+    const changed = approval.resolution && changedArguments(approval.resolution);
+    if (changed !== undefined) this.#message.put(whole({ ...call, arguments: changed }), call.id);
     // Asked once more without the blocks that were held: what was refused stays in no message.
     if (decision !== "approve") this.#message.put(requestOf(call, approval), call.id);
     this.#message.put(
@@ -94,6 +97,13 @@ export class ToolParts {
   #putAlone(approval: TaskApproval): void {
     this.#message.put({ type: "data-approval", id: approval.approval_id, data: approval });
   }
+}
+
+/** The call as it runs. An expansion that is a blob is in the approval, and the call names its variables. */
+function withExpansion(call: ToolCallItem, expanded: ExpandedArguments | undefined): ToolCallItem {
+  return expanded !== undefined && "text" in expanded
+    ? { ...call, arguments: expanded.text }
+    : call;
 }
 
 function askedOf(

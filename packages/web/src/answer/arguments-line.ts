@@ -1,13 +1,14 @@
 import { wholeCharacters } from "@deltawire/tasks";
+import { revealed } from "../texts/revealed.ts";
 
 /** The arguments of a call in a line; what is no JSON as it stands. */
 export function argumentsLine(json: string): string {
   const read = readObject(json);
-  if (read === undefined) return oneLine(json);
+  if (read === undefined) return revealedLine(json);
   const entries = Object.entries(read).filter(([, value]) => value !== null && value !== "");
   const [first] = entries;
-  if (entries.length === 1 && first !== undefined) return oneLine(textOf(first[1]));
-  return oneLine(entries.map(([name, value]) => `${name}: ${textOf(value)}`).join(", "));
+  if (entries.length === 1 && first !== undefined) return revealedLine(textOf(first[1]));
+  return revealedLine(entries.map(([name, value]) => `${name}: ${textOf(value)}`).join(", "));
 }
 
 /** More than any line has room for. */
@@ -25,6 +26,11 @@ function readObject(json: string): object | undefined {
 
 function textOf(value: unknown): string {
   return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+}
+
+/** Blanks that are none are seen here too. */
+function revealedLine(text: string): string {
+  return oneLine(revealed(wholeCharacters(text.slice(0, 2 * longest))));
 }
 
 /** The beginning of a text, without its line breaks. */

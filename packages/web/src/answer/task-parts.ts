@@ -13,6 +13,7 @@ import type {
   ToolResultItem,
   Usage,
 } from "@deltawire/tasks";
+import { changedArguments } from "@deltawire/tasks";
 import type { AnswerVersion, CallRecord } from "@deltawire/tasks/chats";
 import { once } from "../once.ts";
 
@@ -198,7 +199,7 @@ const approvalsOf = once((approvals: readonly TaskApproval[]) => {
       const { decisions, changed } = own.decided.get(call_id) ?? nothingDecided;
       own.decided.set(call_id, {
         decisions: [...decisions, resolution?.decision ?? "expired"],
-        changed: resolution?.arguments ?? changed,
+        changed: (resolution && changedArguments(resolution)) ?? changed,
       });
     }
   }

@@ -2,7 +2,6 @@ import { useId, useLayoutEffect, useRef, useState } from "react";
 import type { Block } from "@deltawire/tasks";
 import type { DecisionBody, PendingApproval } from "@deltawire/tasks/chats";
 import { Blocks } from "../blocks/blocks.tsx";
-import { LongText } from "../blocks/long-text.tsx";
 import { usePicked } from "../hooks/use-cell.ts";
 import { usePage } from "../hooks/use-page.ts";
 import { Icon } from "../parts/icon.tsx";
@@ -11,11 +10,11 @@ import { useFormat } from "../words/format.ts";
 import type { Writing } from "../state/written-decisions.ts";
 import { Choices } from "./choices.tsx";
 import { DecisionForm, firstText } from "./decision-form.tsx";
+import { ExecutedArguments } from "./executed-arguments.tsx";
 import { notDecided } from "./not-decided.ts";
 import { questionOf } from "./question-of.ts";
 import { useUntilReached } from "./use-until-reached.ts";
 import { nameInList } from "../texts/name-of-chat.ts";
-import { readableArguments } from "../texts/readable-arguments.ts";
 import { revealed } from "../texts/revealed.ts";
 import { useWords } from "../words/use-words.ts";
 import { approvalWords, type ApprovalWords } from "./words.ts";
@@ -176,22 +175,16 @@ function WhyAsked({ pending: { outcome }, words }: PartProps) {
 }
 
 /** What it is about: arguments that would be run, or a result that is held. */
-function Matter({ pending: { approval, call }, words }: PartProps) {
-  const { block_list: blocks, kind } = approval;
+function Matter({ pending, words }: PartProps) {
+  const { block_list: blocks, kind } = pending.approval;
   if (kind === "result" && blocks !== undefined)
     return (
       <div className="approvals-matter" role="group" aria-label={words.heldResult}>
         <Blocks blocks={blocks.map(withNothingHidden)} />
       </div>
     );
-  if (call === undefined) return null;
-  return (
-    <LongText
-      text={readableArguments(call.arguments) || words.noArguments}
-      mono
-      label={words.arguments}
-    />
-  );
+  if (pending.call === undefined) return null;
+  return <ExecutedArguments pending={pending} words={words} />;
 }
 
 function withNothingHidden(block: Block): Block {

@@ -71,6 +71,9 @@ export function DecisionForm(props: DecisionFormProps) {
           }}
         />
       </Field>
+      {writing === "arguments" && pending.approval.expanded_arguments !== undefined && (
+        <p className="approvals-quiet">{words.referencesHint}</p>
+      )}
       {writing === "arguments" && <Expected pending={pending} words={words} />}
       <div className="approvals-choices">
         <Button kind={isSecond ? "danger" : "primary"} type="submit" busy={busy}>

@@ -8,6 +8,7 @@ import { Icon } from "../parts/icon.tsx";
 import { unreachable } from "../unreachable.ts";
 import { useFormat } from "../words/format.ts";
 import { addressOf } from "../texts/address.ts";
+import { revealed } from "../texts/revealed.ts";
 import { useWords } from "../words/use-words.ts";
 import { LongText } from "./long-text.tsx";
 import { resultText } from "./result-text.ts";
@@ -153,7 +154,7 @@ function FileLink({ block }: { block: FileBlock }) {
   const words = useWords(blockWords);
   const { file_url, filename, media_type } = block;
   const address = addressOf(file_url.url);
-  const name = filename ?? words.file;
+  const name = filename === undefined ? words.file : revealed(filename);
   if (address.is !== "here") return <Elsewhere address={address} named={words.fileElsewhere} />;
   return (
     <a

@@ -38,20 +38,25 @@ export function createFollower(): Follower {
   let held: Element | undefined;
   let unfoldedAt = -Infinity;
   let place = () => {};
+  let setAnchoring = (_isOn: boolean) => {};
+  const setFollowing = (next: Following) => {
+    following = next;
+    setAnchoring(next.is === "free");
+  };
   const letGo = () => {
-    if (following.is !== "free") following = { is: "free", news: false };
+    if (following.is !== "free") setFollowing({ is: "free", news: false });
   };
 
   return {
     end,
     begin(follow) {
-      following = { is: follow };
+      setFollowing({ is: follow });
       unfoldedAt = -Infinity;
       held = undefined;
       place();
     },
     hold(element) {
-      following = { is: "start" };
+      setFollowing({ is: "start" });
       held = element;
       place();
     },
@@ -72,6 +77,13 @@ export function createFollower(): Follower {
         const last = end.get();
         if (last.isSeen !== isSeen || last.news !== news) end.set({ isSeen, news });
       };
+      // A list that follows is placed here. If the browser moved it too, it could not be told from a reader: where something above
+      // becomes shorter while the end grows by as much, all that is seen is a list that went up.
+      setAnchoring = (isOn) => {
+        const value = isOn ? "" : "none";
+        if (scroller.style.overflowAnchor !== value) scroller.style.overflowAnchor = value;
+      };
+      setAnchoring(following.is === "free");
       place = () => {
         const now = measure();
         // It may be drawn only now.
@@ -84,20 +96,21 @@ export function createFollower(): Follower {
       };
       const onScroll = () => {
         const now = measure();
-        following = afterScroll(following, before, now);
+        setFollowing(afterScroll(following, before, now));
         // What moved it by itself may have come after the last growth.
         if (following.is === "end") place();
         else note(now);
       };
       const turnUp = () => {
-        following = afterTurningUp(following, measure());
+        setFollowing(afterTurningUp(following, measure()));
       };
       const onResize = () => {
         const now = measure();
-        following = afterGrowth(following, before, now, {
+        const growth = {
           written: written() !== null,
           selecting: isSelectingIn(content) || performance.now() - unfoldedAt < unfoldingMs,
-        });
+        };
+        setFollowing(afterGrowth(following, before, now, growth));
         place();
       };
       const onClick = ({ target }: Event) => {
@@ -121,6 +134,7 @@ export function createFollower(): Follower {
         listening.abort();
         observer.disconnect();
         place = () => {};
+        setAnchoring = () => {};
       };
     },
   };

@@ -1,9 +1,21 @@
-/**
- * Characters that are not seen and change what is: they turn the direction of what follows, hide, or take no room. Those
- * that join letters are left alone, as Persian and many others are not written without them.
+/*
+ * Code points that are not seen and change what is: they turn the direction of what follows, hide, take no room, or look like
+ * a blank and are none. From the tables of the engine's own Unicode; beside them a few that are drawn as nothing though no
+ * property says so: the braille blank, a null notehead, a filler, and the controls of interlinear notes and hieroglyphs.
  */
-const hidden =
-  /(?![\t\n])\p{Cc}|[\u{AD}\u{61C}\u{180E}\u{200B}\u{200E}\u{200F}\u{2028}-\u{202E}\u{2060}-\u{206F}\u{FEFF}\u{FFF9}-\u{FFFB}\u{E0000}-\u{E007F}]/gu;
+const invisible = String.raw`(?![\t\n])\p{Cc}|(?![ \t\n])\p{White_Space}|\p{Default_Ignorable_Code_Point}|\p{Noncharacter_Code_Point}|\p{Cs}|[\u2800\uFFF9-\uFFFB\u{13430}-\u{1343F}\u{16FE4}\u{1D159}]`;
+
+/** Scripts that cannot be written without the joiners U+200C and U+200D. */
+const joining =
+  "Arabic Syriac Nko Mongolian Devanagari Bengali Gurmukhi Gujarati Oriya Tamil Telugu Kannada Malayalam Sinhala Myanmar Khmer Tibetan"
+    .split(" ")
+    .map((script) => `\\p{Script=${script}}`)
+    .join("");
+
+/** One joiner within a word of such a script, and what makes one picture of several. */
+const needed = String.raw`(?<=[${joining}])[\u200C\u200D](?=[${joining}])|(?<=\p{Extended_Pictographic}[\uFE0F\u{1F3FB}-\u{1F3FF}]?)\u200D(?=\p{Extended_Pictographic})|(?<=\p{Extended_Pictographic})\uFE0F`;
+
+const hidden = new RegExp(`(?!${needed})(?:${invisible})`, "gu");
 
 /** What somebody has to judge, with all that is hidden in it written out, as JSON writes it. */
 export function revealed(text: string): string {

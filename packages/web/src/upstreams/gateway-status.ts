@@ -6,7 +6,10 @@ export interface UpstreamStatus {
   readonly profile: string;
   readonly has_key: boolean;
   readonly key_variable?: string;
+  /** Of the address, which all models share. */
   readonly circuit: "closed" | "open" | "trying";
+  /** Models that are paused after repeated failures while others are served. */
+  readonly paused_models: readonly { readonly model: string; readonly last_problem: string }[];
   readonly last_good_at?: string;
   readonly last_bad_at?: string;
   readonly last_problem?: string;
@@ -64,9 +67,10 @@ export type Health =
 
 export function healthOf(upstream: UpstreamStatus): Health {
   const { circuit, has_key, key_variable, last_good_at = "", last_bad_at = "", listing } = upstream;
+  const hasPaused = upstream.paused_models.length > 0;
   if (key_variable !== undefined && !has_key) return "no key";
   if (circuit !== "closed") return "left alone";
-  if (last_bad_at > last_good_at) return "failing";
+  if (hasPaused || last_bad_at > last_good_at) return "failing";
   if (last_good_at !== "" || listing.is === "told") return "well";
   return listing.is === "failed" ? "failing" : "unknown";
 }

@@ -8,6 +8,7 @@ const fresh: UpstreamStatus = {
   profile: "generic",
   has_key: true,
   circuit: "closed",
+  paused_models: [],
   listing: { is: "configured" },
   models: [],
 };
@@ -19,6 +20,15 @@ test.each<[Health, Partial<UpstreamStatus>]>([
   ["well", { last_good_at: "2026-01-01T00:00:02Z", last_bad_at: "2026-01-01T00:00:01Z" }],
   ["failing", { last_good_at: "2026-01-01T00:00:01Z", last_bad_at: "2026-01-01T00:00:02Z" }],
   ["failing", { listing: { is: "failed", why: "it answered 500" } }],
+  // Its other models work.
+  [
+    "failing",
+    {
+      paused_models: [{ model: "m", last_problem: "it answered 500" }],
+      last_good_at: "2026-01-01T00:00:02Z",
+      last_bad_at: "2026-01-01T00:00:01Z",
+    },
+  ],
   // It answers, though it lists nothing.
   ["well", { listing: { is: "failed", why: "404" }, last_good_at: "2026-01-01T00:00:02Z" }],
   ["left alone", { circuit: "open", last_good_at: "2026-01-01T00:00:01Z" }],

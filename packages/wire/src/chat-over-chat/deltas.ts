@@ -1,7 +1,8 @@
 import type { Piece } from "../chat-upstream/choice.ts";
-import { isObject, nonEmptyString, parseJson, type JsonObject } from "../json.ts";
+import { isDeepEqual, isObject, nonEmptyString, parseJson, type JsonObject } from "../json.ts";
 import { reasoningFields } from "../mapping/reasoning.ts";
 import type { ChatChunkChoice, ChatDelta, ChatToolCallDelta } from "../shapes/chat-reply.ts";
+import { ValueBoundary } from "../tools/arguments.ts";
 import type { AssembledCall } from "../tools/assembler.ts";
 
 /** What a delta says of calls. */
@@ -68,11 +69,12 @@ type CallPiece = Piece & { type: "call.opened" | "call.arguments" | "call.fields
  * begins, and would parse what is still held back of it, or comes in turns. So the next one waits.
  */
 export class CallDeltas {
-  #speaking: { call: AssembledCall; said: string } | undefined;
-  #waiting: CallPiece[] = [];
+  #speaking: SpeakingCall | undefined;
+  /** What has come of calls that wait for their turn, in the order in which they opened. */
+  readonly #waiting = new Map<AssembledCall, CallPiece[]>();
 
   read(pieces: readonly Piece[]): SaidCalls | undefined {
-    const calls: ChatToolCallDelta[] = [];
+    const calls = new CallEntries();
     for (const piece of pieces)
       switch (piece.type) {
         case "call.opened":
@@ -85,37 +87,74 @@ export class CallDeltas {
           break;
         default:
       }
-    return calls.length === 0 ? undefined : { tool_calls: calls };
+    return calls.list.length === 0 ? undefined : { tool_calls: calls.list };
   }
 
-  #take(piece: CallPiece, calls: ChatToolCallDelta[]): void {
+  #take(piece: CallPiece, calls: CallEntries): void {
     const { call } = piece;
-    if (piece.type === "call.opened" && !this.#isSpeaking()) this.#speaking = { call, said: "" };
-    const speaking = this.#speaking;
-    // What comes late for a call that has had its turn goes on as it is.
-    const waits = piece.type === "call.opened" || this.#waiting.some((each) => each.call === call);
-    if (speaking !== undefined && speaking.call !== call && waits) {
-      this.#waiting.push(piece);
+    const waiting = this.#waiting.get(call);
+    if (waiting !== undefined) return void waiting.push(piece);
+    if (piece.type === "call.opened") {
+      if (this.#speaking?.goesOn === true) return void this.#waiting.set(call, [piece]);
+      this.#speaking = new SpeakingCall(call);
+    }
+    this.#put(piece, calls);
+    if (this.#waiting.size > 0 && this.#speaking?.goesOn !== true) this.#next(calls);
+  }
+
+  /** What comes late for a call that has had its turn is put out too. */
+  #put(piece: CallPiece, calls: CallEntries): void {
+    calls.add(piece);
+    if (piece.type === "call.arguments" && piece.call === this.#speaking?.call)
+      this.#speaking.add(piece.delta);
+  }
+
+  #next(calls: CallEntries): void {
+    this.#speaking = undefined;
+    for (const [call, pieces] of this.#waiting) {
+      this.#waiting.delete(call);
+      this.#speaking = new SpeakingCall(call);
+      for (const piece of pieces) this.#put(piece, calls);
+      if (this.#speaking.goesOn) return;
+    }
+  }
+}
+
+/** The call whose turn it is. Every character of its arguments is looked at once, and only if another call waits. */
+class SpeakingCall {
+  readonly call: AssembledCall;
+  #arguments = "";
+  #unread = "";
+  readonly #boundary = new ValueBoundary();
+  #state: "open" | "whole" | "not JSON" = "open";
+
+  constructor(call: AssembledCall) {
+    this.call = call;
+  }
+
+  add(delta: string): void {
+    this.#unread += delta;
+  }
+
+  /** Whether its arguments are not whole yet. Custom input has no end to wait for; what is not JSON never ends. */
+  get goesOn(): boolean {
+    if (this.call.kind === "custom") return false;
+    if (this.#unread !== "") this.#read();
+    return this.#state !== "whole";
+  }
+
+  #read(): void {
+    const unread = this.#unread;
+    this.#unread = "";
+    if (this.#state !== "open") {
+      if (unread.trim() !== "") this.#state = "not JSON";
       return;
     }
-    addCallDelta(calls, piece);
-    if (speaking?.call !== call || piece.type !== "call.arguments") return;
-    speaking.said += piece.delta;
-    if (this.#waiting.length > 0 && !this.#isSpeaking()) this.#next(calls);
-  }
-
-  /** Whether a call has begun and its arguments are not whole. What is no JSON cannot be waited for. */
-  #isSpeaking(): boolean {
-    if (this.#speaking === undefined || this.#speaking.call.kind === "custom") return false;
-    const { said } = this.#speaking;
-    return !said.trimEnd().endsWith("}") || parseJson(said) === undefined;
-  }
-
-  #next(calls: ChatToolCallDelta[]): void {
-    this.#speaking = undefined;
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    for (const piece of waiting) this.#take(piece, calls);
+    this.#arguments += unread;
+    const end = this.#boundary.feed(unread, 0);
+    if (end === -1) return;
+    const isWhole = unread.slice(end).trim() === "" && isObject(parseJson(this.#arguments));
+    this.#state = isWhole ? "whole" : "not JSON";
   }
 }
 
@@ -125,32 +164,34 @@ export class WholeCalls {
   readonly #fields = new Map<AssembledCall, Piece & { type: "call.fields" }>();
 
   read(pieces: readonly Piece[]): SaidCalls | undefined {
-    const runnable: ChatToolCallDelta[] = [];
-    const incomplete: ChatToolCallDelta[] = [];
+    const runnable = new CallEntries();
+    const incomplete = new CallEntries();
     for (const piece of pieces) {
       if (piece.type === "call.fields") this.#keep(piece);
       if (piece.type !== "call.closed") continue;
-      const calls: ChatToolCallDelta[] = [];
-      addCallDelta(calls, { type: "call.opened", call: piece.call });
+      const calls = piece.whole ? runnable : incomplete;
+      calls.add({ type: "call.opened", call: piece.call });
       const fields = this.#fields.get(piece.call);
-      if (fields !== undefined) addCallDelta(calls, fields);
-      addCallDelta(calls, { type: "call.arguments", call: piece.call, delta: piece.arguments });
-      (piece.whole ? runnable : incomplete).push(...calls);
+      if (fields !== undefined) calls.add(fields);
+      calls.add({ type: "call.arguments", call: piece.call, delta: piece.arguments });
     }
-    if (runnable.length === 0 && incomplete.length === 0) return undefined;
+    if (runnable.list.length === 0 && incomplete.list.length === 0) return undefined;
     return {
-      ...(runnable.length > 0 ? { tool_calls: inOrder(runnable) } : {}),
-      ...(incomplete.length > 0 ? { incomplete_tool_calls: inOrder(incomplete) } : {}),
+      ...(runnable.list.length > 0 ? { tool_calls: inOrder(runnable.list) } : {}),
+      ...(incomplete.list.length > 0 ? { incomplete_tool_calls: inOrder(incomplete.list) } : {}),
     };
   }
 
   #keep(piece: Piece & { type: "call.fields" }): void {
     const before = this.#fields.get(piece.call);
-    this.#fields.set(piece.call, {
-      ...piece,
-      fields: { ...before?.fields, ...piece.fields },
-      described: { ...before?.described, ...piece.described },
-    });
+    if (before === undefined)
+      return void this.#fields.set(piece.call, {
+        ...piece,
+        fields: { ...piece.fields },
+        described: { ...piece.described },
+      });
+    Object.assign(before.fields, piece.fields);
+    Object.assign(before.described, piece.described);
   }
 }
 
@@ -158,26 +199,46 @@ function inOrder(calls: ChatToolCallDelta[]): ChatToolCallDelta[] {
   return calls.toSorted((a, b) => (a.index ?? 0) - (b.index ?? 0));
 }
 
-/** What a piece adds to its call; the opening and the first arguments make one entry. */
-function addCallDelta(
-  calls: ChatToolCallDelta[],
-  piece: Piece & { type: "call.opened" | "call.arguments" | "call.fields" },
-): void {
-  const { call } = piece;
-  if (piece.type === "call.opened") {
-    calls.push({ ...opened(call), ...describedCall(call, call.name, "") });
-    return;
+/** More entries than this are found by a map. */
+const mostSearched = 8;
+
+/** The entries of one delta; the opening of a call and its first arguments make one entry. */
+class CallEntries {
+  readonly list: ChatToolCallDelta[] = [];
+  #byIndex: Map<number, ChatToolCallDelta> | undefined;
+
+  add(piece: CallPiece): void {
+    const { call } = piece;
+    if (piece.type === "call.opened") {
+      this.#push({ ...opened(call), ...describedCall(call, call.name, "") });
+      return;
+    }
+    const entry = this.#find(call.index) ?? this.#push({ index: call.index });
+    const key = call.kind === "custom" ? "custom" : "function";
+    if (piece.type === "call.fields") {
+      Object.assign(entry, piece.fields);
+      if (Object.keys(piece.described).length > 0)
+        entry[key] = { ...entry[key], ...piece.described };
+      return;
+    }
+    const { name, text } = saidSoFar(entry);
+    entry[key] = { ...entry[key], ...describedCall(call, name, text + piece.delta)[key] };
   }
-  let open = calls.find((entry) => entry.index === call.index);
-  if (open === undefined) calls.push((open = { index: call.index }));
-  const key = call.kind === "custom" ? "custom" : "function";
-  if (piece.type === "call.fields") {
-    Object.assign(open, piece.fields);
-    if (Object.keys(piece.described).length > 0) open[key] = { ...open[key], ...piece.described };
-    return;
+
+  #find(index: number): ChatToolCallDelta | undefined {
+    const { list } = this;
+    const last = list[list.length - 1];
+    if (last === undefined || last.index === index) return last;
+    if (list.length <= mostSearched) return list.find((entry) => entry.index === index);
+    this.#byIndex ??= new Map(list.map((entry) => [entry.index ?? 0, entry]));
+    return this.#byIndex.get(index);
   }
-  const { name, text } = saidSoFar(open);
-  open[key] = { ...open[key], ...describedCall(call, name, text + piece.delta)[key] };
+
+  #push(entry: ChatToolCallDelta): ChatToolCallDelta {
+    this.list.push(entry);
+    this.#byIndex?.set(entry.index ?? 0, entry);
+    return entry;
+  }
 }
 
 function opened({ index, id, kind: type }: AssembledCall): ChatToolCallDelta {
@@ -199,16 +260,4 @@ function describedCall(
   return call.kind === "custom"
     ? { custom: { ...named, input: text } }
     : { function: { ...named, arguments: text } };
-}
-
-/** Whether two JSON values say the same. */
-function isDeepEqual(a: unknown, b: unknown): boolean {
-  if (a === b) return true;
-  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
-  const [one, other] = [a as JsonObject, b as JsonObject];
-  const keys = Object.keys(one);
-  return (
-    keys.length === Object.keys(other).length &&
-    keys.every((key) => Object.hasOwn(other, key) && isDeepEqual(one[key], other[key]))
-  );
 }

@@ -1,4 +1,5 @@
 import { isObject } from "../json.ts";
+import { reportsError } from "../mapping/upstream-error.ts";
 import type { ChatChunk, ChatChunkChoice } from "../shapes/chat-reply.ts";
 
 /** A chunk without choices may still say something that only this provider knows. */
@@ -16,8 +17,11 @@ export function withoutUsage(chunk: ChatChunk): ChatChunk {
   return rest;
 }
 
-/** Without what stands elsewhere: the finish and the usage at the end, the message so far in the deltas. */
+/**
+ * Without what stands elsewhere (the finish and the usage at the end, the message so far in the deltas), and without an
+ * error that reports none: some clients take any object for one.
+ */
 export function withoutMoved(choice: ChatChunkChoice): ChatChunkChoice {
-  const { usage: _usage, finishReason: _finish, message: _soFar, ...rest } = choice;
-  return rest;
+  const { usage: _usage, finishReason: _finish, message: _soFar, error, ...rest } = choice;
+  return reportsError(error) ? { ...rest, error } : rest;
 }

@@ -2,7 +2,7 @@ import { callsOf } from "../chat-upstream/ordered-messages.ts";
 import { isObject, nonEmptyString, type JsonObject } from "../json.ts";
 import { chatContent, mediaOf, textOf } from "../mapping/content.ts";
 import { reasoningFields as fieldsOfReasoning, reasoningText } from "../mapping/reasoning.ts";
-import type { Profile } from "../profiles.ts";
+import { isAsSent, type Profile } from "../profiles.ts";
 import type { Repairs } from "../repairs.ts";
 import {
   earlierReasoning,
@@ -19,10 +19,10 @@ import type {
   ChatToolCall,
 } from "../shapes/chat-request.ts";
 import { shortName } from "../tools/names.ts";
+import { offersCustomAsFunction } from "./offered-tools.ts";
 
 export interface HistoryOptions {
-  /** Undefined where nothing is known of the upstream: then only what was lost comes back. */
-  profile: Profile | undefined;
+  profile: Profile;
   recall: Recall | undefined;
   repairs: Repairs;
 }
@@ -37,9 +37,9 @@ export function mendedAssistants(
     if (message.role === "tool") return withShortName(message);
     if (message.role !== "assistant") return message;
     const called = withCalls(message, options);
-    return options.profile === undefined
+    return isAsSent(options.profile, "reasoningField")
       ? called
-      : withReasoning(called, at > turnStart, { ...options, profile: options.profile });
+      : withReasoning(called, at > turnStart, options);
   });
 }
 
@@ -66,7 +66,7 @@ function mendedCall(call: ChatToolCall, { profile, recall }: HistoryOptions): Ch
     return { ...call, ...extra, function: { ...call.function, name } };
   }
   const name = shortName(call.custom.name);
-  if (profile?.customTools === "function") {
+  if (offersCustomAsFunction(profile)) {
     const { custom, ...rest } = call;
     const bridged = { name, arguments: JSON.stringify({ input: custom.input }) };
     return { ...rest, ...extra, type: "function", function: bridged };
@@ -84,7 +84,7 @@ function signatureOf(callId: string, recall: Recall | undefined): JsonObject | u
 function withReasoning(
   message: ChatAssistantMessage,
   inTurn: boolean,
-  { profile, recall, repairs }: HistoryOptions & { profile: Profile },
+  { profile, recall, repairs }: HistoryOptions,
 ): ChatAssistantMessage {
   const callIds = callsOf(message).map(({ id }) => id);
   const found = reasoningOf(message, callIds, recall);

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../json.ts";
 import { chatToolName, responsesTool, responsesToolChoice } from "../mapping/chat-tools.ts";
-import type { Profile } from "../profiles.ts";
+import { isAsSent, type Profile } from "../profiles.ts";
 import { Repairs } from "../repairs.ts";
 import { chooseTools, type Choice } from "../responses-over-chat/tool-choice.ts";
 import type { ChatRequest, ChatTool, ChatToolChoice } from "../shapes/chat-request.ts";
@@ -15,10 +15,9 @@ export interface OfferedChatTools extends Choice {
   bridge: ToolBridge | undefined;
 }
 
-/** `profile`: undefined where nothing is known of the upstream, and so nothing is changed but what every server refuses. */
 export function offeredChatTools(
   request: ChatRequest,
-  profile: Profile | undefined,
+  profile: Profile,
   repairs: Repairs,
 ): OfferedChatTools {
   const declared = request.tools ?? [];
@@ -28,13 +27,13 @@ export function offeredChatTools(
   return { ...chosen, bridge: bridgeOf(declared, tools) };
 }
 
-function offeredTool(tool: ChatTool, profile: Profile | undefined, repairs: Repairs): ChatTool {
+function offeredTool(tool: ChatTool, profile: Profile, repairs: Repairs): ChatTool {
   const own = chatToolName(tool);
   if (own === undefined) return tool;
   const name = shortName(own);
   if (name !== own) repairs.add("tool_renamed", `${own} -> ${name}`);
   if (tool.type === "custom") {
-    const as = profile?.customTools === "function" ? asForResponses(tool, profile) : undefined;
+    const as = offersCustomAsFunction(profile) ? asForResponses(tool, profile) : undefined;
     if (as?.type !== "function")
       return name === own ? tool : { ...tool, custom: { ...tool.custom, name } };
     repairs.add("parameter_changed", `tools: ${own}, a custom tool, as a function`);
@@ -42,19 +41,24 @@ function offeredTool(tool: ChatTool, profile: Profile | undefined, repairs: Repa
   }
   const parameters = writtenParameters(tool, profile, repairs);
   const { strict, ...described } = tool.function;
-  const lenient = profile?.strictSchemas === false && strict !== undefined;
+  const lenient = !profile.strictSchemas && strict !== undefined;
   if (name === own && parameters === described.parameters && !lenient) return tool;
   return { ...tool, function: { ...(lenient ? described : tool.function), name, parameters } };
 }
 
+/** True if a Chat client's custom tools are offered, and its earlier calls of them sent, as functions. */
+export function offersCustomAsFunction(profile: Profile): boolean {
+  return profile.customTools === "function" && !isAsSent(profile, "customTools");
+}
+
 function writtenParameters(
   tool: ChatTool & { type: "function" },
-  profile: Profile | undefined,
+  profile: Profile,
   repairs: Repairs,
 ): JsonObject {
   const { name, parameters } = tool.function;
   if (!parameters) repairs.add("tool_schema_completed", name);
-  const rewritten = profile !== undefined && profile.schemaFlavour !== "json-schema";
+  const rewritten = profile.schemaFlavour !== "json-schema";
   const as = rewritten ? asForResponses(tool, profile) : undefined;
   const written = as?.type === "function" ? as.function.parameters : parameters;
   return written ?? objectSchema(undefined);
@@ -68,12 +72,11 @@ function asForResponses(tool: ChatTool, profile: Profile): ChatTool | undefined 
 function choose(
   asked: ChatToolChoice | undefined,
   tools: ChatTool[],
-  profile: Profile | undefined,
+  profile: Profile,
   repairs: Repairs,
 ): Choice {
   const choice = renamed(asked, tools);
-  if (profile === undefined || profile.toolChoice === "any" || choice === undefined)
-    return { tools, choice, hint: "" };
+  if (profile.toolChoice === "any" || choice === undefined) return { tools, choice, hint: "" };
   const names = new Set(tools.map(chatToolName));
   const named = responsesToolChoice(choice);
   // A tool that nobody declared is the client's mistake, and the upstream says so best.

@@ -4,7 +4,7 @@ import { strictOrder } from "../chat-upstream/strict-order.ts";
 import { settleSystem } from "../chat-upstream/system.ts";
 import type { JsonObject } from "../json.ts";
 import { chatToolName, legacyTools } from "../mapping/chat-tools.ts";
-import { genericProfile, type Profile } from "../profiles.ts";
+import { genericProfile, isAsSent, type Profile } from "../profiles.ts";
 import { Repairs } from "../repairs.ts";
 import { knownEffort } from "../responses-over-chat/effort.ts";
 import type { Recall } from "../responses-over-chat/reasoning-replay.ts";
@@ -43,24 +43,24 @@ export interface MendedChatRequest {
 
 /**
  * A Chat client's request as a Chat upstream accepts it: every call followed at once by its results, no result without
- * its call, roles, empty contents and call ids as the profile has them, names and parameters of tools that every server
- * takes, and usage asked for. With `genericProfile` itself that is all: a Chat client chose tools, formats and limits for
- * this upstream. Any other profile is taken at its word, in all but its list of `parameters`, which only knows what
- * Responses clients ask for. Takes what `decodeChatRequest` returned.
+ * its call, roles and call ids as the profile has them, names and parameters of tools that every server takes, and usage
+ * asked for. Where the profile's `chatRequests` is `as-sent` nothing else is changed, except by flags that were set for this
+ * upstream. The list of `parameters` is not applied: it only knows what Responses clients ask for. Takes what
+ * `decodeChatRequest` returned.
  */
 export function mendedChatRequest(
   request: ChatRequest,
   options: MendedChatRequestOptions = {},
 ): MendedChatRequest {
   const { profile = genericProfile, upstreamModel = request.model, recall } = options;
-  const known = profile === genericProfile ? undefined : profile;
   const repairs = new Repairs();
-  const offered = offeredChatTools(request, known, repairs);
-  const assistants = mendedAssistants(request.messages, { profile: known, recall, repairs });
+  const offered = offeredChatTools(request, profile, repairs);
+  const assistants = mendedAssistants(request.messages, { profile, recall, repairs });
   const ordered = orderedMessages(assistants, profile, repairs);
-  const apart =
-    known?.toolResultMedia === "user-message" ? withMediaApart(ordered, repairs) : ordered;
-  const format = mendedFormat(request, offered.tools, known, repairs);
+  const movesMedia =
+    profile.toolResultMedia === "user-message" && !isAsSent(profile, "toolResultMedia");
+  const apart = movesMedia ? withMediaApart(ordered, repairs) : ordered;
+  const format = mendedFormat(request, offered.tools, profile, repairs);
   const hints = [offered.hint, format.hint].filter((hint) => hint !== "");
   const settled = withRoles(apart, hints, profile, repairs);
   const body: ChatRequest = { ...request, model: upstreamModel };
@@ -71,7 +71,7 @@ export function mendedChatRequest(
   if (request.reasoning_effort)
     put(body, "reasoning_effort", knownEffort(request.reasoning_effort, profile, repairs));
   settleStream(body, request, options, profile);
-  if (known !== undefined) nameLimit(body, known, repairs);
+  nameLimit(body, profile, repairs);
   for (const name of profile.droppedParameters)
     if (body[name] !== undefined) {
       delete body[name];
@@ -105,10 +105,10 @@ function put<Name extends keyof ChatRequest>(
 function mendedFormat(
   { response_format: given, messages }: ChatRequest,
   tools: readonly ChatTool[],
-  profile: Profile | undefined,
+  profile: Profile,
   repairs: Repairs,
 ): { asked: ChatRequest["response_format"]; hint: string } {
-  if (!given || profile === undefined) return { asked: given, hint: "" };
+  if (!given) return { asked: given, hint: "" };
   const taken = takenFormats(profile, tools);
   if (given.type === "text")
     return { asked: taken.formats === "none" ? undefined : given, hint: "" };
@@ -145,16 +145,36 @@ function settleStream(
   else delete body.stream_options;
 }
 
-/** The limit of tokens under the name that the upstream knows. */
+/** Renames the limit of new tokens to the name that the upstream knows. */
 function nameLimit(body: ChatRequest, profile: Profile, repairs: Repairs): void {
-  const { maxTokensParameter: name } = profile;
-  const other = name === "max_tokens" ? "max_completion_tokens" : "max_tokens";
+  const name = knownLimit(body, profile);
+  if (name === undefined) return;
+  const other = otherLimit(name);
   const limit = body[other];
   if (limit === undefined) return;
   delete body[other];
   if (limit === null) return;
   body[name] ??= limit;
   repairs.add("parameter_changed", `${other} -> ${name}`);
+}
+
+type LimitName = Profile["maxTokensParameter"];
+
+/** Undefined if limits keep the names under which they were sent. */
+function knownLimit(body: ChatRequest, profile: Profile): LimitName | undefined {
+  const { maxTokensParameter, droppedParameters } = profile;
+  if (!isAsSent(profile, "maxTokensParameter")) return maxTokensParameter;
+  const refused = limitNames.filter((name) => droppedParameters.includes(name));
+  const [name] = refused;
+  return refused.length === 1 && name !== undefined && body[name] !== undefined
+    ? otherLimit(name)
+    : undefined;
+}
+
+const limitNames = ["max_tokens", "max_completion_tokens"] as const satisfies LimitName[];
+
+function otherLimit(name: LimitName): LimitName {
+  return name === "max_tokens" ? "max_completion_tokens" : "max_tokens";
 }
 
 function withRoles(

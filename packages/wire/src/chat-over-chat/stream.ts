@@ -4,12 +4,12 @@ import { ChoiceReader, type Piece, type ReplyOptions } from "../chat-upstream/ch
 import { choicesOf, errorIn, type IndexedChoice } from "../chat-upstream/choices.ts";
 import type { ChatInput } from "../chat-upstream/chunk-reader.ts";
 import { failureOfEnd } from "../chat-upstream/ending.ts";
-import type { Finish } from "../mapping/finish.ts";
 import { chatError, upstreamFailure, type UpstreamFailure } from "../mapping/upstream-error.ts";
 import { chatUsage, estimatedChatUsage, responseUsage, usageIn } from "../mapping/usage.ts";
 import { UsageEstimate } from "../mapping/usage-estimate.ts";
 import { genericProfile, type ReplyFlags } from "../profiles.ts";
 import { Repairs } from "../repairs.ts";
+import { ReplyBudget } from "../reply-budget.ts";
 import type { ChatChunk, ChatChunkChoice, ChatDelta, ChatOutput } from "../shapes/chat-reply.ts";
 import type { ResponseUsage } from "../shapes/responses-reply.ts";
 import type { ToolBridge } from "../tools/bridge.ts";
@@ -24,6 +24,8 @@ export interface ChatOverChatOptions {
   createdAt: number;
   /** The model's name for the client; the upstream's own where it is not given. */
   model?: string;
+  /** The name that the client asked for: its name where the upstream gives none. */
+  requestedModel?: string;
   /** Names of the tools that were offered. */
   toolNames?: ReadonlySet<string>;
   /** How their calls are told to the client, where they were offered under other names or in another form. */
@@ -43,6 +45,8 @@ export interface ChatOverChatOptions {
   toolCalls?: "deltas" | "whole";
   /** How the upstream's replies differ; the generic profile where it is not given. */
   profile?: ReplyFlags;
+  /** Limits of the reply. Default: those of `replyLimits`. */
+  budget?: ReplyBudget;
   repairs?: Repairs;
 }
 
@@ -68,6 +72,7 @@ export class ChatOverChat implements ClientTranslator<ChatInput, ChatOutput> {
   readonly repairs: Repairs;
   readonly #options: ChatOverChatOptions;
   readonly #reply: ReplyOptions;
+  readonly #budget: ReplyBudget;
   readonly #choices = new Map<number, PassingChoice>();
   readonly #pieces: Piece[] = [];
   /** Chunks without id and choices that came first: Azure's filter results. They get the id that comes later. */
@@ -86,6 +91,7 @@ export class ChatOverChat implements ClientTranslator<ChatInput, ChatOutput> {
     this.#options = options;
     this.repairs = options.repairs ?? new Repairs();
     this.#model = options.model;
+    this.#budget = options.budget ?? new ReplyBudget();
     this.#estimate = UsageEstimate.of(options, this.repairs);
     this.#reply = {
       repairs: this.repairs,
@@ -93,13 +99,19 @@ export class ChatOverChat implements ClientTranslator<ChatInput, ChatOutput> {
       toolNames: options.toolNames ?? new Set(),
       toolSchemas: options.toolSchemas ?? new Map(),
       usedCallIds: options.usedCallIds ?? new Set(),
+      tools: options.tools,
       profile: options.profile ?? genericProfile,
+      budget: this.#budget,
     };
   }
 
   /** True when only usage and the sentinel can still come: after this, wait a second at the most. */
   get awaitsEnd(): boolean {
     return !this.#ended && (this.#failure !== undefined || this.#allFinished());
+  }
+
+  get progress(): number {
+    return this.#budget.progress;
   }
 
   get usage(): ResponseUsage | null {
@@ -164,7 +176,10 @@ export class ChatOverChat implements ClientTranslator<ChatInput, ChatOutput> {
     }
     passing.begun = true;
     const silent = choice.finish_reason === undefined || choice.finish_reason === null;
-    const clean = choice["usage"] === undefined && choice["message"] === undefined;
+    const clean =
+      choice["usage"] === undefined &&
+      choice["message"] === undefined &&
+      choice["error"] === undefined;
     if (delta === choice.delta && silent && clean) return choice;
     const mended = { ...withoutMoved(choice), delta };
     if (!silent || finishes) mended.finish_reason = null;
@@ -188,6 +203,7 @@ export class ChatOverChat implements ClientTranslator<ChatInput, ChatOutput> {
   #choiceAt(index: number): PassingChoice {
     let passing = this.#choices.get(index);
     if (passing === undefined) {
+      this.#budget.addChoice();
       const reader = new ChoiceReader(index, this.#reply);
       const { tools, toolCalls } = this.#options;
       passing = {
@@ -235,9 +251,8 @@ export class ChatOverChat implements ClientTranslator<ChatInput, ChatOutput> {
     out: ChatOutput[],
   ): UpstreamFailure | undefined {
     const { reader, finishChoice } = passing;
-    const ended = reader.end(this.#pieces);
+    const finish = reader.end(this.#pieces);
     const said = this.#said(passing);
-    const finish = this.#finishWithCalls(ended, said);
     const held = this.#mendedDelta({ index }, passing, said);
     empty(this.#pieces);
     // What was held back goes out on its own, so that the last chunk of a choice only says how it ended.
@@ -251,14 +266,6 @@ export class ChatOverChat implements ClientTranslator<ChatInput, ChatOutput> {
     const last = { ...withoutMoved(finishChoice ?? {}), index, delta, finish_reason: finish.kind };
     out.push(this.#withEnvelope(passing.finishChunk ?? {}, [last]));
     return undefined;
-  }
-
-  /** Where only whole calls are handed out and there is none, `tool_calls` would make a client wait for nothing. */
-  #finishWithCalls(finish: Finish, said: readonly Piece[]): Finish {
-    if (this.#options.toolCalls !== "whole" || finish.kind !== "tool_calls") return finish;
-    if (said.some((piece) => piece.type === "call.closed" && piece.whole)) return finish;
-    this.repairs.add("finish_corrected", "tool_calls, and no whole call");
-    return { kind: "length" };
   }
 
   #allFinished(): boolean {
@@ -288,7 +295,7 @@ export class ChatOverChat implements ClientTranslator<ChatInput, ChatOutput> {
   /** The chunk with what every chunk must have. The same object if it has it all and its choices stay. */
   #withEnvelope(chunk: ChatChunk, choices: ChatChunkChoice[] | undefined): ChatChunk {
     const id = (this.#id ??= this.#options.newId("chatcmpl"));
-    const model = this.#model ?? "";
+    const model = this.#model ?? this.#options.requestedModel ?? "";
     const fits =
       chunk.id === id &&
       chunk.model === model &&
@@ -298,7 +305,8 @@ export class ChatOverChat implements ClientTranslator<ChatInput, ChatOutput> {
     const usage = chunk.usage !== undefined && chunk.usage !== null;
     if (fits && choices === undefined && !usage && chunk.error === undefined) return chunk;
     if (!fits && this.#lastChunk === chunk)
-      this.repairs.add("envelope_completed", `id ${chunk.id}`);
+      // An id may be any JSON: an object with a `toString` of its own cannot be put into a text.
+      this.repairs.add("envelope_completed", `id ${nonEmptyString(chunk.id) ?? "missing"}`);
     const { usage: moved, error: _error, choices: own, ...rest } = chunk;
     if (isObject(moved)) this.repairs.add("usage_moved", JSON.stringify(moved));
     return {

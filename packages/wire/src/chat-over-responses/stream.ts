@@ -7,6 +7,7 @@ import { chatUsage, estimatedChatUsage, responseUsage } from "../mapping/usage.t
 import { UsageEstimate } from "../mapping/usage-estimate.ts";
 import { genericProfile, type ReplyFlags } from "../profiles.ts";
 import { Repairs } from "../repairs.ts";
+import { ReplyBudget } from "../reply-budget.ts";
 import type { ResponsesInput } from "../responses-upstream/body.ts";
 import { ResponseReader, type ResponsePiece } from "../responses-upstream/reader.ts";
 import type { ChatChunk, ChatChunkChoice, ChatDelta, ChatOutput } from "../shapes/chat-reply.ts";
@@ -19,6 +20,8 @@ export interface ChatOverResponsesOptions {
   createdAt: number;
   /** The model's name for the client; the upstream's own where it is not given. */
   model?: string;
+  /** The name that the client asked for: its name where the upstream gives none. */
+  requestedModel?: string;
   /** Names of the tools that were offered. */
   toolNames?: ReadonlySet<string>;
   /** Call ids of the history, which no new call may have again. */
@@ -31,6 +34,8 @@ export interface ChatOverResponsesOptions {
   estimateInputTokens?: () => number;
   /** How the upstream's replies differ; of the flags only `leakedCalls` matters on this wire. */
   profile?: ReplyFlags;
+  /** Limits of the reply. Default: those of `replyLimits`. */
+  budget?: ReplyBudget;
   repairs?: Repairs;
 }
 
@@ -38,6 +43,7 @@ export interface ChatOverResponsesOptions {
 export class ChatOverResponses implements ClientTranslator<ResponsesInput, ChatOutput> {
   readonly repairs: Repairs;
   readonly #options: ChatOverResponsesOptions;
+  readonly #budget: ReplyBudget;
   readonly #reader: ResponseReader;
   readonly #pieces: ResponsePiece[] = [];
   #state: "new" | "streaming" | "ended" = "new";
@@ -52,11 +58,21 @@ export class ChatOverResponses implements ClientTranslator<ResponsesInput, ChatO
     this.repairs = repairs;
     this.#estimate = UsageEstimate.of(options, repairs);
     const offered = { toolNames, toolSchemas, usedCallIds };
-    this.#reader = new ResponseReader({ repairs, ...offered, newId, profile });
+    const budget = (this.#budget = options.budget ?? new ReplyBudget());
+    this.#reader = new ResponseReader({ repairs, ...offered, newId, profile, budget });
+  }
+
+  get progress(): number {
+    return this.#budget.progress;
   }
 
   get usage(): ResponseUsage | null {
     return this.#usage === undefined ? null : responseUsage(this.#usage);
+  }
+
+  /** After an `error` event only `response.failed` is to come. */
+  get awaitsEnd(): boolean {
+    return this.#state !== "ended" && this.#reader.finish !== undefined;
   }
 
   push(event: ResponsesInput, out: ChatOutput[]): void {
@@ -118,13 +134,14 @@ export class ChatOverResponses implements ClientTranslator<ResponsesInput, ChatO
 
   #chunk(choices: ChatChunkChoice[]): ChatChunk {
     const { response } = this.#reader;
+    const { model, requestedModel } = this.#options;
     const created = response["created_at"];
     this.#id ??= nonEmptyString(response["id"]) ?? this.#options.newId("chatcmpl");
     return {
       id: this.#id,
       object: "chat.completion.chunk",
       created: typeof created === "number" ? Math.floor(created) : this.#options.createdAt,
-      model: this.#options.model ?? nonEmptyString(response["model"]) ?? "",
+      model: model ?? nonEmptyString(response["model"]) ?? requestedModel ?? "",
       choices,
     };
   }

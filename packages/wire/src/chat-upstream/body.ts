@@ -1,4 +1,5 @@
-import { isObject, nonEmptyString, type JsonObject } from "../json.ts";
+import { isObject, type JsonObject } from "../json.ts";
+import { errorOfReply, reportsError } from "../mapping/upstream-error.ts";
 import { ReplyBody, type ReplyBodyOptions } from "../reply-body.ts";
 import type { ChatChunk, ChatChunkChoice } from "../shapes/chat-reply.ts";
 import { ChunkReader, type ChatInput } from "./chunk-reader.ts";
@@ -12,6 +13,7 @@ export class ChatBody extends ReplyBody<ChatInput> {
     let unread: string | undefined;
     super(options, {
       event({ data, event }, out) {
+        if (data === "") return false;
         const repaired = repairs.total;
         const input = reader.read(data);
         if (input === undefined) {
@@ -23,7 +25,7 @@ export class ChatBody extends ReplyBody<ChatInput> {
           out.push({ error: { message: unread } });
         read += 1;
         // Groq names the event and sends the bare error object.
-        if (event === "error" && input !== "[DONE]" && input.error === undefined && !input.choices)
+        if (event === "error" && input !== "[DONE]" && !reportsError(input.error) && !input.choices)
           out.push({ error: input as JsonObject });
         else out.push(input);
         return repairs.total === repaired;
@@ -48,10 +50,7 @@ export function chunksOfWholeReply(reply: JsonObject): ChatChunk[] {
 function chunkOfWholeReply(reply: JsonObject): ChatChunk {
   if (!isObject(reply)) return { error: "the upstream's reply is no JSON object" };
   if (!Array.isArray(reply["choices"])) {
-    // A bare `{"message": …}` or `{"detail": …}` is how some servers say that something went wrong.
-    const said = nonEmptyString(reply["message"]) ?? nonEmptyString(reply["detail"]);
-    const error = reply["error"] ?? (said === undefined ? reply : { ...reply, message: said });
-    return { error };
+    return { error: errorOfReply(reply) };
   }
   const choices = reply["choices"].filter(isObject).map((choice, position): ChatChunkChoice => {
     const { message, ...rest } = choice;

@@ -1,12 +1,14 @@
 import { isObject, nonEmptyString, type JsonObject, type JsonValue } from "../json.ts";
 import type { ReasoningCarry } from "../mapping/carry.ts";
-import { finishOf, stronger, type Finish } from "../mapping/finish.ts";
+import { finishOf, finishWithCalls, isCut, stronger, type Finish } from "../mapping/finish.ts";
 import { hasReasoning, ReasoningReader } from "../mapping/reasoning.ts";
-import { upstreamFailure, type UpstreamFailure } from "../mapping/upstream-error.ts";
+import { reportsError, upstreamFailure, type UpstreamFailure } from "../mapping/upstream-error.ts";
 import type { ReplyFlags } from "../profiles.ts";
 import type { RepairCode, Repairs } from "../repairs.ts";
+import type { ReplyBudget } from "../reply-budget.ts";
 import type { ChatChunkChoice, ChatDelta, ChatToolCallDelta } from "../shapes/chat-reply.ts";
 import { ToolCallAssembler, type CallEvent } from "../tools/assembler.ts";
+import type { ToolBridge } from "../tools/bridge.ts";
 import { LeakedCalls, type LeakPiece } from "./leaked-calls.ts";
 import { ThinkTags, type TaggedText } from "./think-tags.ts";
 
@@ -30,7 +32,11 @@ export interface ReplyOptions {
   /** The parameters of these tools, as far as they are known. */
   toolSchemas: ReadonlyMap<string, JsonObject>;
   usedCallIds: ReadonlySet<string>;
+  /** The tools as the client declared them, if they were offered in another form. */
+  tools?: ToolBridge | undefined;
   profile: ReplyFlags;
+  /** Shared by all choices of the reply. */
+  budget: ReplyBudget;
 }
 
 const noLogprobs: readonly JsonValue[] = [];
@@ -39,18 +45,18 @@ const noLogprobs: readonly JsonValue[] = [];
 export class ChoiceReader {
   readonly index: number;
   readonly #repairs: Repairs;
-  readonly #reasoning = new ReasoningReader();
+  readonly #budget: ReplyBudget;
+  readonly #reasoning: ReasoningReader;
   readonly #tags: ThinkTags | undefined;
   readonly #leaks: LeakedCalls | undefined;
   readonly #calls: ToolCallAssembler;
+  readonly #takesText: (name: string) => boolean;
   readonly #tagged: TaggedText[] = [];
   readonly #leaked: LeakPiece[] = [];
-  readonly #carriedCalls = new Set<string>();
-  /** Reasoning as a field and as tags told it, while both may still come; and how much of it came again. */
-  #inField = "";
-  #inTags = "";
-  #againInField = "";
-  #againInTags = "";
+  /** Reasoning that came in one of the two ways, in a field or between tags, and not yet in the other. */
+  #onlyInField: string | undefined;
+  #onlyInTags: string | undefined;
+  #wasRepeated = false;
   #began = false;
   #finish: Finish | undefined;
   #errorTold = false;
@@ -60,17 +66,22 @@ export class ChoiceReader {
   constructor(index: number, options: ReplyOptions) {
     this.index = index;
     this.#repairs = options.repairs;
+    this.#budget = options.budget;
+    this.#reasoning = new ReasoningReader(options.budget);
     const { toolNames: names, toolSchemas: schemas } = options;
     const { thinkTags, startsInsideThink, leakedCalls } = options.profile;
     this.#tags = thinkTags ? new ThinkTags(startsInsideThink) : undefined;
     if (leakedCalls.length > 0 && names.size > 0)
       this.#leaks = new LeakedCalls(leakedCalls, { names, schemas });
+    const { tools } = options;
+    this.#takesText = (name) => tools?.declared(name)?.kind === "custom";
     this.#calls = new ToolCallAssembler({
       choice: index,
       repairs: options.repairs,
       newCallId: () => options.newId("call"),
       toolNames: names,
       usedCallIds: options.usedCallIds,
+      budget: options.budget,
     });
   }
 
@@ -81,15 +92,15 @@ export class ChoiceReader {
   /** Signatures and encrypted reasoning, those of calls included, that came since they were last taken. */
   peekCarry(): ReasoningCarry | undefined {
     const carry: ReasoningCarry = { ...this.#reasoning.peekCarry() };
-    const calls = Object.entries(this.#calls.extras).filter(([id]) => !this.#carriedCalls.has(id));
-    if (calls.length > 0) carry.calls = Object.fromEntries(calls);
+    const { extras } = this.#calls;
+    if (extras.size > 0) carry.calls = Object.fromEntries(extras);
     return Object.keys(carry).length === 0 ? undefined : carry;
   }
 
   takeCarry(): ReasoningCarry | undefined {
     const carry = this.peekCarry();
     this.#reasoning.dropCarry();
-    for (const id of Object.keys(carry?.calls ?? {})) this.#carriedCalls.add(id);
+    this.#calls.dropExtras();
     return carry;
   }
 
@@ -101,7 +112,7 @@ export class ChoiceReader {
     const word = nonEmptyString(choice.finish_reason) ?? nonEmptyString(choice["finishReason"]);
     if (word !== undefined) this.#readFinish(word);
     const { error } = choice;
-    if (isObject(error) || nonEmptyString(error) !== undefined) this.#readError(error);
+    if (error !== undefined && error !== null && reportsError(error)) this.#readError(error);
   }
 
   /** An end that no finish_reason told of: the sentinel, which means `stop`. */
@@ -132,8 +143,7 @@ export class ChoiceReader {
     this.#leaks?.end(this.#leaked);
     this.#putLeaked(noLogprobs, out);
     const finish = this.#resolvedFinish();
-    const cut = finish.kind !== "stop" && finish.kind !== "tool_calls";
-    this.#calls.close({ cut, finished: this.#finishWord !== undefined }, out);
+    this.#calls.close({ cut: isCut(finish), finished: this.#finishWord !== undefined }, out);
     return finish;
   }
 
@@ -146,7 +156,7 @@ export class ChoiceReader {
     else if (delta.content !== undefined && delta.content !== null)
       this.#repair("content_not_text", JSON.stringify(delta.content));
     const refusal = nonEmptyString(delta.refusal);
-    if (refusal !== undefined) this.#put({ type: "refusal", text: refusal }, out);
+    if (refusal !== undefined) this.#readRefusal(refusal, out);
     if (Array.isArray(delta["images"])) this.#readImages(delta["images"], out);
     if (Array.isArray(delta.annotations)) this.#readAnnotations(delta.annotations, out);
     if (isObject(delta.audio)) this.#readAudio(delta.audio, out);
@@ -159,9 +169,10 @@ export class ChoiceReader {
   #readReasoning(delta: ChatDelta, out: Piece[]): void {
     const { repeated, ignored } = this.#reasoning;
     const text = this.#reasoning.read(delta);
+    if (text !== "") this.#budget.addText(text.length);
     if (text !== "" && this.#saidInTags(text)) out.push({ type: "reasoning.repeated" });
     else if (text !== "") {
-      if (this.#tags?.isDone === false) this.#inField += text;
+      if (this.#tags?.isDone === false) this.#onlyInField = (this.#onlyInField ?? "") + text;
       this.#put({ type: "reasoning", text, inContent: false }, out);
     }
     if (this.#reasoning.repeated && !repeated) this.#repair("reasoning_repeated", text);
@@ -171,20 +182,31 @@ export class ChoiceReader {
 
   /** Words between tags that a field says too (or the other way) are one reasoning, not two. */
   #saidInTags(text: string): boolean {
-    if (this.#inTags === "" || !this.#inTags.startsWith(this.#againInField + text)) return false;
-    if (this.#againInField === "") this.#repair("reasoning_repeated", text);
-    this.#againInField += text;
+    if (this.#onlyInTags?.startsWith(text) !== true) return false;
+    this.#onlyInTags = this.#onlyInTags.slice(text.length);
+    this.#reasoningRepeated(text);
     return true;
   }
 
   #saidInField(text: string): boolean {
-    if (this.#inField === "" || !this.#inField.startsWith(this.#againInTags + text)) return false;
-    if (this.#againInTags === "") this.#repair("reasoning_repeated", text);
-    this.#againInTags += text;
+    if (this.#onlyInField?.startsWith(text) !== true) return false;
+    this.#onlyInField = this.#onlyInField.slice(text.length);
+    this.#reasoningRepeated(text);
     return true;
   }
 
+  #reasoningRepeated(text: string): void {
+    if (!this.#wasRepeated) this.#repair("reasoning_repeated", text);
+    this.#wasRepeated = true;
+  }
+
+  #readRefusal(text: string, out: Piece[]): void {
+    this.#budget.addText(text.length);
+    this.#put({ type: "refusal", text }, out);
+  }
+
   #readContent(content: string, choice: ChatChunkChoice, out: Piece[]): void {
+    this.#budget.addText(content.length);
     const logprobs = logprobsOf(choice);
     if (this.#tags === undefined || this.#tags.isDone) return this.#putText(content, logprobs, out);
     const found = this.#tags.found;
@@ -197,7 +219,7 @@ export class ChoiceReader {
     for (const { reasoning, text } of this.#tagged) {
       if (!reasoning) this.#putText(text, logprobs, out);
       else if (!this.#saidInField(text)) {
-        this.#inTags += text;
+        this.#onlyInTags = (this.#onlyInTags ?? "") + text;
         this.#put({ type: "reasoning", text, inContent: true }, out);
       }
     }
@@ -229,12 +251,14 @@ export class ChoiceReader {
       const thinking = part["thinking"] ?? (part["type"] === "thinking" ? part["text"] : undefined);
       if (thinking !== undefined) {
         const text = textOf(thinking);
-        if (text !== "") this.#put({ type: "reasoning", text, inContent: true }, out);
+        if (text === "") continue;
+        this.#budget.addText(text.length);
+        this.#put({ type: "reasoning", text, inContent: true }, out);
       } else {
         const text = textOf(part["text"]);
         if (text !== "") this.#readContent(text, choice, out);
         const refusal = nonEmptyString(part["refusal"]);
-        if (refusal !== undefined) this.#put({ type: "refusal", text: refusal }, out);
+        if (refusal !== undefined) this.#readRefusal(refusal, out);
         this.#readImages([part], out);
       }
     }
@@ -255,19 +279,26 @@ export class ChoiceReader {
       if (!isObject(image)) continue;
       const { image_url: given } = image;
       const url = nonEmptyString(isObject(given) ? given["url"] : given);
-      if (url !== undefined) this.#put({ type: "image", url }, out);
+      if (url === undefined) continue;
+      this.#budget.addStored(url.length);
+      this.#put({ type: "image", url }, out);
     }
   }
 
   #readAnnotations(annotations: JsonValue[], out: Piece[]): void {
     for (const annotation of annotations)
-      if (isObject(annotation)) out.push({ type: "annotation", annotation });
+      if (isObject(annotation)) {
+        this.#budget.addValue(annotation);
+        out.push({ type: "annotation", annotation });
+      }
   }
 
   #readAudio(audio: JsonObject, out: Piece[]): void {
     const data = nonEmptyString(audio["data"]) ?? "";
     const transcript = nonEmptyString(audio["transcript"]) ?? "";
-    if (data !== "" || transcript !== "") out.push({ type: "audio", data, transcript });
+    if (data === "" && transcript === "") return;
+    this.#budget.addStored(data.length + transcript.length);
+    out.push({ type: "audio", data, transcript });
   }
 
   #readLegacyCall(call: JsonObject, out: Piece[]): void {
@@ -308,15 +339,17 @@ export class ChoiceReader {
     this.failUnlessCut(upstreamFailure(error));
   }
 
-  /** Decision 5: whether there are calls is seen from the calls. */
   #resolvedFinish(): Finish {
-    const finish = this.#finish ?? { kind: "stop" };
-    if (finish.kind === "failed") return finish;
-    const cut = finish.kind === "length" || finish.kind === "content_filter";
-    const kind = cut ? finish.kind : this.#calls.hasCalls ? "tool_calls" : "stop";
-    if (kind !== (this.#finishWord ?? "stop"))
+    const stated = this.#finish ?? { kind: "stop" };
+    if (stated.kind === "failed") return stated;
+    // With `tool_calls` the upstream says that the calls have ended: bad arguments are then the model's mistake.
+    const half =
+      stated.kind === "stop" &&
+      this.#calls.hasHalfCall(this.#finishWord !== undefined, this.#takesText);
+    const finish = finishWithCalls(stated, { any: this.#calls.hasCalls, half });
+    if (finish.kind !== (this.#finishWord ?? "stop"))
       this.#repair("finish_corrected", this.#finishWord ?? "");
-    return { kind };
+    return finish;
   }
 
   #repair(code: RepairCode, detail: string): void {
@@ -330,8 +363,11 @@ function logprobsOf(choice: ChatChunkChoice): readonly JsonValue[] {
   return logprobs["content"];
 }
 
-function textOf(value: JsonValue | undefined): string {
+/** How many lists may stand inside each other around a text. */
+const deepestText = 16;
+
+function textOf(value: JsonValue | undefined, depth = 0): string {
   if (typeof value === "string") return value;
-  if (!Array.isArray(value)) return "";
-  return value.map((part) => (isObject(part) ? textOf(part["text"]) : textOf(part))).join("");
+  if (!Array.isArray(value) || depth > deepestText) return "";
+  return value.map((part) => textOf(isObject(part) ? part["text"] : part, depth + 1)).join("");
 }

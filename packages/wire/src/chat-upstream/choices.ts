@@ -1,4 +1,5 @@
 import { isObject, nonEmptyString } from "../json.ts";
+import { reportsError } from "../mapping/upstream-error.ts";
 import type { ChatChunk, ChatChunkChoice } from "../shapes/chat-reply.ts";
 
 /** A choice whose index is known: where the server sent none it is the position. */
@@ -22,13 +23,21 @@ function indexOf(choice: { index?: unknown }, position: number): number {
   return typeof choice.index === "number" ? choice.index : position;
 }
 
-/** The error that a chunk tells of, in whichever way; undefined if it is none. */
+/** The error that a chunk reports, in whichever form; undefined if it reports none. */
 export function errorIn(chunk: ChatChunk): unknown {
   const { error } = chunk;
-  if (isObject(error) || nonEmptyString(error) !== undefined || error === true) return error;
+  if (error !== undefined && error !== null && reportsError(error)) return error;
   if (Array.isArray(chunk.choices)) return undefined;
-  // vLLM, SGLang and Mistral send the error itself instead of a chunk that has one.
-  const told = nonEmptyString(chunk["message"]) !== undefined;
+  // Nothing but an empty error object: there is no reply that it could stand beside.
+  if (typeof error === "object" && error !== null && isAlone(chunk)) return error;
+  // vLLM, SGLang and Mistral send the error itself instead of a chunk that has one, FastAPI only a `detail`.
   const coded = chunk["code"] !== undefined || chunk["type"] !== undefined;
-  return chunk.object === "error" || (told && coded) ? chunk : undefined;
+  const isMessage = nonEmptyString(chunk["message"]) !== undefined && coded;
+  const isDetail = chunk["detail"] !== undefined && reportsError(chunk["detail"]);
+  return chunk.object === "error" || isMessage || isDetail ? chunk : undefined;
+}
+
+function isAlone(chunk: ChatChunk): boolean {
+  for (const field in chunk) if (field !== "error" && chunk[field] !== null) return false;
+  return true;
 }

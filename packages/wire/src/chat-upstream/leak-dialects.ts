@@ -186,11 +186,14 @@ function* kimiCall(
 
 /** Longer than any name that can be offered, and its index. */
 const longestKimiId = 128;
+const longestTagName = 256;
+/** Blanks that may stand between two tags. More make the block text. */
+const mostBlanks = 1024;
 
 function* kimiId(input: Words): Reading<string> {
   while (!input.rest.includes("<") && input.rest.length < longestKimiId && !input.hasEnded) yield;
-  const at = input.rest.indexOf("<");
-  return input.take(at === -1 ? input.rest.length : at).trim();
+  const at = input.rest.slice(0, longestKimiId).indexOf("<");
+  return input.take(at === -1 ? Math.min(input.rest.length, longestKimiId) : at).trim();
 }
 
 /**
@@ -242,6 +245,7 @@ function* ahead<Tag extends string>(
     const found = tags.find((tag) => rest.startsWith(tag));
     if (found !== undefined) return found;
     if (!tags.some((tag) => tag.startsWith(rest))) return undefined;
+    if (input.rest.length - rest.length > mostBlanks) return undefined;
     if (input.hasEnded) return "end";
     yield;
   }
@@ -261,11 +265,16 @@ function* take<Tag extends string>(
 
 /** `NAME>`: a name has no blank and no angle bracket. */
 function* tagName(input: Words): Reading<string | undefined> {
-  while (/^[^<>\s]*$/.test(input.rest) && !input.hasEnded) yield;
-  const name = /^[^<>\s]+(?=>)/.exec(input.rest)?.[0];
+  while (isOpenName(input.rest) && !input.hasEnded) yield;
+  const name = /^[^<>\s]+(?=>)/.exec(input.rest.slice(0, longestTagName + 1))?.[0];
   if (name !== undefined) input.take(name.length + 1);
-  else if (/^[^<>\s]*$/.test(input.rest)) input.take(input.rest.length);
+  else if (isOpenName(input.rest)) input.take(input.rest.length);
   return name;
+}
+
+/** Whether a name may go on with what comes next. */
+function isOpenName(text: string): boolean {
+  return text.length <= longestTagName && /^[^<>\s]*$/.test(text);
 }
 
 /** A JSON value up to its end, or up to a `<` outside of its strings, which no JSON has. */
@@ -299,16 +308,26 @@ function rawMembers(object: string): Map<string, string> {
   const members = new Map<string, string>();
   let at = 1;
   for (;;) {
-    const key = /[\s,]*("(?:[^"\\]|\\.)*")\s*:\s*/y;
-    key.lastIndex = at;
-    const written = key.exec(object)?.[1];
-    if (written === undefined) return members;
-    const start = key.lastIndex;
+    const opening = matchAt(/[\s,]*/y, object, at);
+    if (object[opening] !== '"') return members;
+    // Not by a pattern: one that repeats a choice overflows the stack on a long string.
+    const behind = new ValueBoundary().feed(object, opening);
+    if (behind === -1) return members;
+    const written = object.slice(opening, behind);
+    const colon = matchAt(/\s*/y, object, behind);
+    if (object[colon] !== ":") return members;
+    const start = matchAt(/\s*/y, object, colon + 1);
     const end = endOfValue(object, start);
     const name = parseJson(written);
     if (typeof name === "string" && !members.has(name)) members.set(name, object.slice(start, end));
     at = end;
   }
+}
+
+/** The index behind a match at this place; the place itself if there is none. */
+function matchAt(pattern: RegExp, text: string, at: number): number {
+  pattern.lastIndex = at;
+  return pattern.test(text) ? pattern.lastIndex : at;
 }
 
 function endOfValue(text: string, start: number): number {

@@ -7,6 +7,9 @@ export type LeakPiece =
   | { type: "text"; text: string }
   | { type: "call"; call: LeakedCall; words: string };
 
+/** After so many blocks that were no calls the text is read no further: each of them costs time. */
+const mostFailed = 1_000;
+
 type State =
   | { at: "text"; held: string } // what may be the beginning of an opening tag
   | { at: "block"; input: Words; reader: ReturnType<typeof readCall> };
@@ -20,17 +23,21 @@ export class LeakedCalls {
   readonly #dialects: readonly LeakDialect[];
   readonly #tools: OfferedNames;
   readonly #openers: readonly string[];
+  /** The second characters of the openers: most angle brackets are ruled out by the next character. */
+  readonly #seconds: ReadonlySet<number>;
   readonly #code = new CodeSpans();
   #state: State = { at: "text", held: "" };
   /** Blanks at the beginning or behind a call: between calls they are markup, before words they are text. */
   #blanks = "";
   #holdsBlanks = true;
   #found = false;
+  #failed = 0;
 
   constructor(dialects: readonly LeakDialect[], tools: OfferedNames) {
     this.#dialects = dialects;
     this.#tools = tools;
     this.#openers = openersOf(dialects);
+    this.#seconds = new Set(this.#openers.map((opener) => opener.charCodeAt(1)));
   }
 
   push(content: string, out: LeakPiece[]): void {
@@ -58,7 +65,9 @@ export class LeakedCalls {
   #readText(added: string, out: LeakPiece[]): string {
     const text = this.#state.at === "text" ? this.#state.held + added : added;
     let seen = 0;
-    for (let at = text.indexOf("<"); at !== -1; at = text.indexOf("<", at + 1)) {
+    const first = this.#failed < mostFailed ? text.indexOf("<") : -1;
+    for (let at = first; at !== -1; at = text.indexOf("<", at + 1)) {
+      if (at + 1 < text.length && !this.#seconds.has(text.charCodeAt(at + 1))) continue;
       const opens = this.#openers.some((opener) => text.startsWith(opener, at));
       const mayOpen = opens || this.#openers.some((opener) => opener.startsWith(text.slice(at)));
       if (!mayOpen) continue;
@@ -89,8 +98,10 @@ export class LeakedCalls {
     if (step.done !== true) return "";
     this.#state = { at: "text", held: "" };
     const words = input.taken.toString();
-    if (step.value === undefined) this.#say(words, out);
-    else {
+    if (step.value === undefined) {
+      this.#failed += 1;
+      this.#say(words, out);
+    } else {
       out.push({ type: "call", call: step.value, words });
       this.#blanks = "";
       this.#holdsBlanks = true;

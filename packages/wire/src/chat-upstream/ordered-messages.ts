@@ -1,4 +1,4 @@
-import type { Profile } from "../profiles.ts";
+import { isAsSent, type Profile } from "../profiles.ts";
 import type { Repairs } from "../repairs.ts";
 import type {
   ChatAssistantMessage,
@@ -39,11 +39,11 @@ export function orderedMessages(
       if (result === undefined) repairs.add("call_without_result", call.id);
       else if (messages[at + 1 + nth] !== result)
         repairs.add("history_reordered", `the result of ${call.id}`);
-      const { content = "aborted: the call was never answered", ...rest } = result ?? {};
+      const { content = "aborted: the call was never answered" } = result ?? {};
       const empty = content.length === 0;
       if (empty) repairs.add("content_converted", `the empty result of ${call.id}`);
       const said = empty ? "(no output)" : content;
-      ordered.push({ ...rest, role: "tool", tool_call_id: idOf(call), content: said });
+      ordered.push({ ...result, role: "tool", tool_call_id: idOf(call), content: said });
     });
   }
   return ordered;
@@ -79,6 +79,7 @@ function withoutEmptyContent(
 ): ChatAssistantMessage {
   const { content, ...rest } = message;
   if (content !== undefined && content !== null && content.length > 0) return message;
+  if (isAsSent(profile, "emptyContent")) return message;
   if (profile.emptyContent === "omit") return rest;
   return { ...message, content: profile.emptyContent === "empty" ? "" : null };
 }

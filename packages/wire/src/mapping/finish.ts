@@ -41,6 +41,30 @@ const strength: Record<Finish["kind"], number> = {
   failed: 4,
 };
 
+/** What is known of a reply's calls when the reply ends. */
+export interface CallEnds {
+  /** There is at least one call. */
+  any: boolean;
+  /** A call is incomplete and the upstream did not say that it had ended. */
+  half: boolean;
+}
+
+/**
+ * How a reply ended, given its calls: the same for both client wires, streamed and complete (decisions 5 to 7 and
+ * docs/decisions/0014). Whether there are calls is seen from the calls. Half a call means that the reply was cut, whatever
+ * the upstream calls it: `length`, and none of its calls may run.
+ */
+export function finishWithCalls(finish: Finish, { any, half }: CallEnds): Finish {
+  if (isCut(finish)) return finish;
+  if (half) return { kind: "length" };
+  return { kind: any ? "tool_calls" : "stop" };
+}
+
+/** True if a reply with this finish is not complete: none of its calls may run. */
+export function isCut({ kind }: Finish): boolean {
+  return kind !== "stop" && kind !== "tool_calls";
+}
+
 /** The meaning of one word; undefined for a word that nobody has told us of. */
 export function finishOf(word: string): Finish | undefined {
   const known = Object.hasOwn(words, word) ? words[word] : undefined;

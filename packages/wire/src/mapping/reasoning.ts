@@ -1,5 +1,6 @@
 import { isObject, nonEmptyString, type JsonObject } from "../json.ts";
 import type { ChatDelta } from "../shapes/chat-reply.ts";
+import type { ReplyBudget } from "../reply-budget.ts";
 import type { ReasoningCarry } from "./carry.ts";
 
 /** The fields of a delta that may hold reasoning. Several may hold the same words; then this is the order. */
@@ -33,6 +34,7 @@ export function hasReasoning(delta: ChatDelta): boolean {
  * `reasoning_details`, MiniMax in `reasoning_content` and there too: the first field seen is the source throughout.
  */
 export class ReasoningReader {
+  readonly #budget: ReplyBudget;
   #source: Field | undefined;
   #details: JsonObject[] = [];
   #opaque: string | undefined;
@@ -40,6 +42,10 @@ export class ReasoningReader {
   repeated = false;
   /** What another field said when the source was silent, or said otherwise: it is not read. */
   ignored: string | undefined;
+
+  constructor(budget: ReplyBudget) {
+    this.#budget = budget;
+  }
 
   read(delta: ChatDelta): string {
     if (delta.reasoning_details !== undefined) this.#keepDetails(delta.reasoning_details);
@@ -81,8 +87,11 @@ export class ReasoningReader {
     let last = this.#details.at(-1);
     for (const detail of details) {
       if (!isObject(detail)) continue;
-      if (last !== undefined && goesOnWith(last, detail)) joinDetail(last, detail);
-      else this.#details.push({ ...detail });
+      if (last !== undefined && goesOnWith(last, detail)) joinDetail(last, detail, this.#budget);
+      else {
+        this.#budget.addValue(detail);
+        this.#details.push({ ...detail });
+      }
       last = undefined;
     }
   }
@@ -94,9 +103,11 @@ function goesOnWith(last: JsonObject, detail: JsonObject): boolean {
   return one === undefined || other === undefined || one === other;
 }
 
-function joinDetail(into: JsonObject, detail: JsonObject): void {
+function joinDetail(into: JsonObject, detail: JsonObject, budget: ReplyBudget): void {
   for (const [key, value] of Object.entries(detail)) {
     const present = into[key];
+    if (typeof value === "string") budget.addStored(value.length);
+    else if (present === undefined) budget.addValue(value);
     const grows = key === "text" || key === "summary" || key === "data";
     if (grows && typeof present === "string" && typeof value === "string")
       into[key] = present + value;

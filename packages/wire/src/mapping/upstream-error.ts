@@ -1,4 +1,4 @@
-import { isObject, nonEmptyString, type JsonObject } from "../json.ts";
+import { isObject, nonEmptyString, type JsonObject, type JsonValue } from "../json.ts";
 
 export interface UpstreamFailure {
   /** One of OpenAI's codes where the meaning is known (Codex acts on them), else the provider's own. */
@@ -97,14 +97,39 @@ function numeric(value: unknown): number | undefined {
   return Number.isInteger(number) ? (number as number) : undefined;
 }
 
-/** The error in whatever a server wraps it in. */
+/**
+ * True if the value of an `error` field reports an error. `null`, `""`, `false`, `0`, `[]` and `{}` do not, and neither
+ * does an object that holds nothing else: some servers send such a field with every good chunk.
+ */
+export function reportsError(error: unknown, depth = 0): boolean {
+  if (typeof error === "string") return error.trim() !== "";
+  if (typeof error !== "object" || error === null || depth > deepest) return Boolean(error);
+  for (const field in error) if (reportsError((error as JsonObject)[field], depth + 1)) return true;
+  return false;
+}
+
+/** No provider nests its errors deeper. */
+const deepest = 8;
+
+/**
+ * The error of a complete reply that holds no answer: `error`, or the reply itself. Some servers send only
+ * `{"message": …}` or `{"detail": …}`.
+ */
+export function errorOfReply(reply: JsonObject): JsonValue {
+  const { error } = reply;
+  if (error !== undefined && reportsError(error)) return error;
+  const message = nonEmptyString(reply["message"]) ?? nonEmptyString(reply["detail"]);
+  return message === undefined ? reply : { ...reply, message };
+}
+
+/** The error in whatever a server wraps it in. The text is not cut: callers redact it first. */
 export function errorObject(body: unknown): JsonObject {
   const outer = Array.isArray(body) ? (body[0] as unknown) : body;
-  if (typeof outer === "string") return { message: outer.trim().slice(0, 500) || "nothing more" };
+  if (typeof outer === "string") return { message: outer.trim() || "nothing more" };
   if (typeof outer !== "object" || outer === null) return { message: JSON.stringify(outer) };
   const { error, detail, message } = outer as JsonObject;
-  if (typeof error === "object" && error !== null && !Array.isArray(error)) return error;
-  if (typeof error === "string") return { ...outer, message: error };
+  if (isObject(error) && reportsError(error)) return error;
+  if (typeof error === "string" && reportsError(error)) return { ...outer, message: error };
   if (message === undefined && detail !== undefined)
     return { message: typeof detail === "string" ? detail : JSON.stringify(detail) };
   return outer as JsonObject;

@@ -1,5 +1,5 @@
 import { unreachable } from "../error.ts";
-import { isObject, parseJson, type JsonObject } from "../json.ts";
+import { isObject, parseLimitedJson, type JsonObject } from "../json.ts";
 import type { Repairs } from "../repairs.ts";
 import type { ItemStatus, OutputItem, ResponseEvent } from "../shapes/responses-reply.ts";
 import type { AssembledCall, CallEvent } from "../tools/assembler.ts";
@@ -170,7 +170,7 @@ function qualifiedName({ name, namespace }: { name: string; namespace?: string }
 }
 
 function objectOf(text: string): JsonObject {
-  const value = parseJson(text);
+  const value = parseLimitedJson(text);
   return isObject(value) ? value : {};
 }
 
@@ -183,7 +183,7 @@ function shellAction(text: string): JsonObject {
 
 /** Arguments that are no JSON cannot be run; the client says so to the model, which then tries again. */
 function couldRun(tool: DeclaredTool, text: string): boolean {
-  return tool.kind !== "function" || parseJson(text) !== undefined;
+  return tool.kind !== "function" || parseLimitedJson(text) !== undefined;
 }
 
 function isOwnForm(tool: DeclaredTool): tool is DeclaredTool & { kind: OwnFormKind } {
@@ -192,7 +192,7 @@ function isOwnForm(tool: DeclaredTool): tool is DeclaredTool & { kind: OwnFormKi
 
 /** Whether the arguments of a tool with a form of its own have what the form cannot be without. */
 function isRunnable(kind: OwnFormKind, text: string): boolean {
-  const value = parseJson(text);
+  const value = parseLimitedJson(text);
   if (!isObject(value)) return false;
   switch (kind) {
     case "tool_search":

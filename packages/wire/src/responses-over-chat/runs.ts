@@ -8,6 +8,7 @@ import type {
   ReasoningItem,
   ResponseEvent,
 } from "../shapes/responses-reply.ts";
+import type { ReplyBudget } from "../reply-budget.ts";
 import type { Output } from "./output.ts";
 
 type Run =
@@ -29,6 +30,7 @@ export interface RunsOptions {
   reasoning: "summary" | "text";
   /** What `encrypted_content` of a reasoning item that closes now must be, if anything. */
   sealed: () => string | undefined;
+  budget: ReplyBudget;
 }
 
 /** Messages and reasoning: each uninterrupted run of either is one item (decision 10). */
@@ -57,7 +59,10 @@ export class Runs {
       this.#openPart(run, { type: "output_text", text: "", annotations: [], logprobs: [] }, out);
     const part = run.part as MessagePart & { type: "output_text" };
     run.text.add(text);
-    if (logprobs.length > 0) part.logprobs.push(...logprobs);
+    for (const each of logprobs) {
+      this.#options.budget.addValue(each);
+      part.logprobs.push(each);
+    }
     out.push({
       type: "response.output_text.delta",
       sequence_number: this.#output.sequence(),
@@ -92,7 +97,7 @@ export class Runs {
 
   /** A picture in the reply: Responses knows them as calls of the server's own image tool. */
   image(url: string, out: ResponseEvent[]): void {
-    const [, format, result] = /^data:image\/(\w+)[^,]*;base64,(.*)$/s.exec(url) ?? [];
+    const { format, result } = base64Image(url) ?? {};
     if (format === undefined || result === undefined) return this.text(`![image](${url})`, [], out);
     const id = this.#options.newId("ig");
     const item = { type: "image_generation_call" as const, id, output_format: format };
@@ -293,6 +298,16 @@ export class Runs {
       content_index: run.item.content.length - 1,
     };
   }
+}
+
+/** The longest beginning of a data URL, up to its comma, that is read. */
+const longestImageHeader = 256;
+
+function base64Image(url: string): { format: string; result: string } | undefined {
+  const comma = url.slice(0, longestImageHeader).indexOf(",");
+  if (comma === -1) return undefined;
+  const [, format] = /^data:image\/(\w+)(?!\w)[^,]*;base64$/.exec(url.slice(0, comma)) ?? [];
+  return format === undefined ? undefined : { format, result: url.slice(comma + 1) };
 }
 
 /** Chat nests what Responses has flat: `{type, url_citation: {url, title, …}}`. */

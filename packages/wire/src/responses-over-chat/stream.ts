@@ -3,15 +3,16 @@ import { choicesOf, errorIn } from "../chat-upstream/choices.ts";
 import type { ChatInput } from "../chat-upstream/chunk-reader.ts";
 import { failureOfEnd } from "../chat-upstream/ending.ts";
 import { unreachable } from "../error.ts";
-import type { JsonObject } from "../json.ts";
+import { nonEmptyString, type JsonObject } from "../json.ts";
 import { empty, type ClientTranslator, type StreamEnd } from "../machine.ts";
 import type { ReasoningCarry, Seal } from "../mapping/carry.ts";
-import type { Finish } from "../mapping/finish.ts";
+import { isCut, type Finish } from "../mapping/finish.ts";
 import { upstreamFailure } from "../mapping/upstream-error.ts";
 import { responseUsage, usageIn } from "../mapping/usage.ts";
 import { UsageEstimate } from "../mapping/usage-estimate.ts";
 import { genericProfile, type ReplyFlags } from "../profiles.ts";
 import { Repairs } from "../repairs.ts";
+import { ReplyBudget } from "../reply-budget.ts";
 import type {
   OutputItem,
   ResponseEvent,
@@ -34,6 +35,8 @@ export interface ResponsesOverChatOptions {
   echo?: JsonObject;
   /** The model's name for the client; the upstream's own where it is not given. */
   model?: string;
+  /** The name that the client asked for: its name where the upstream gives none. */
+  requestedModel?: string;
   /** What the request translator made of the declared tools. */
   tools?: ToolBridge;
   /** Call ids of the history, which no new call may have again. */
@@ -52,6 +55,8 @@ export interface ResponsesOverChatOptions {
   estimateInputTokens?: () => number;
   /** How the upstream's replies differ; the generic profile where it is not given. */
   profile?: ReplyFlags;
+  /** Limits of the reply. Default: those of `replyLimits`. */
+  budget?: ReplyBudget;
   repairs?: Repairs;
 }
 
@@ -62,6 +67,7 @@ export interface ResponsesOverChatOptions {
 export class ResponsesOverChat implements ClientTranslator<ChatInput, ResponseEvent> {
   readonly repairs: Repairs;
   readonly #options: ResponsesOverChatOptions;
+  readonly #budget: ReplyBudget;
   readonly #choice: ChoiceReader;
   readonly #output = new Output();
   readonly #runs: Runs;
@@ -79,19 +85,23 @@ export class ResponsesOverChat implements ClientTranslator<ChatInput, ResponseEv
     this.repairs = repairs;
     this.#model = options.model;
     this.#estimate = UsageEstimate.of(options, repairs);
+    this.#budget = options.budget ?? new ReplyBudget();
     this.#choice = new ChoiceReader(0, {
       repairs,
       newId,
       toolNames: tools.upstreamNames,
       toolSchemas: tools.schemas ?? new Map(),
       usedCallIds: options.usedCallIds ?? new Set(),
+      tools,
       profile: options.profile ?? genericProfile,
+      budget: this.#budget,
     });
     this.#runs = new Runs({
       output: this.#output,
       newId,
       reasoning: options.reasoning ?? "summary",
       sealed: () => this.#seal(this.#choice.takeCarry()),
+      budget: this.#budget,
     });
     const { cutCalls = "incomplete" } = options;
     this.#calls = new Calls({ output: this.#output, newId, tools, cutCalls, repairs });
@@ -100,6 +110,10 @@ export class ResponsesOverChat implements ClientTranslator<ChatInput, ResponseEv
   /** True when only usage and the sentinel can still come: after this, wait a second at the most. */
   get awaitsEnd(): boolean {
     return this.#state === "streaming" && this.#choice.hasFinished;
+  }
+
+  get progress(): number {
+    return this.#budget.progress;
   }
 
   get usage(): ResponseUsage | null {
@@ -195,7 +209,7 @@ export class ResponsesOverChat implements ClientTranslator<ChatInput, ResponseEv
   }
 
   #start(model: string | undefined, out: ResponseEvent[]): void {
-    this.#model ??= model;
+    this.#model ??= nonEmptyString(model);
     this.begin(out);
     this.#state = "streaming";
   }
@@ -205,8 +219,7 @@ export class ResponsesOverChat implements ClientTranslator<ChatInput, ResponseEv
     const finish = this.#choice.end(this.#pieces);
     this.#translate(out);
     this.#carryLate(out);
-    const cut = finish.kind !== "stop" && finish.kind !== "tool_calls";
-    this.#runs.close(cut ? "incomplete" : "completed", out);
+    this.#runs.close(isCut(finish) ? "incomplete" : "completed", out);
     this.#state = "ended";
     if (finish.kind !== "failed")
       this.#usage = this.#estimate?.unlessTold(this.#usage) ?? this.#usage;
@@ -263,7 +276,7 @@ export class ResponsesOverChat implements ClientTranslator<ChatInput, ResponseEv
       status,
       error: null,
       incomplete_details: null,
-      model: this.#model ?? "",
+      model: this.#model ?? this.#options.requestedModel ?? "",
       output,
       usage: this.#usage,
     };

@@ -33,6 +33,29 @@ export function cutItem(
   }
 }
 
+/**
+ * The item as it may be called: a function call whose arguments are not JSON never ends `completed`. The same object if it
+ * does not have to change.
+ */
+export function markedCall(item: JsonObject): JsonObject {
+  const { type, status, arguments: text } = item;
+  if (type !== "function_call" || status === "incomplete" || typeof text !== "string") return item;
+  if (text.trim() === "" || parseJson(text) !== undefined) return item;
+  return { ...item, status: "incomplete" };
+}
+
+/** The deltas that `cutItem` reads, by the type of their event. */
+export const storedDeltas: ReadonlySet<string> = new Set(
+  [
+    "function_call_arguments",
+    "custom_tool_call_input",
+    "output_text",
+    "refusal",
+    "reasoning_summary_text",
+    "reasoning_text",
+  ].map((name) => `response.${name}.delta`),
+);
+
 /** Calls that the client answers, as against those that a server runs by itself (web_search_call, mcp_call, …). */
 const clientCalls = new Set([
   "function_call",

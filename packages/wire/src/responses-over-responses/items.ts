@@ -13,6 +13,7 @@ export interface PassingItem extends KnownItem {
 /** The items of a response that passes to the same wire, each under an index of its own. */
 export class PassingItems extends KnownItems<PassingItem> {
   readonly #items = new Map<number, PassingItem>();
+  #nextFree = 0;
   /** Whether an item has another index than the upstream gives it: then all its events need that one. */
   areMoved = false;
 
@@ -22,7 +23,8 @@ export class PassingItems extends KnownItems<PassingItem> {
 
   open(event: JsonObject, item: JsonObject): PassingItem {
     const asked = indexIn(event);
-    const index = asked === undefined || this.#items.has(asked) ? this.#freeIndex() : asked;
+    const index = asked === undefined || this.#items.has(asked) ? this.#nextFree : asked;
+    this.#nextFree = Math.max(this.#nextFree, index + 1);
     if (asked !== undefined && asked !== index) this.areMoved = true;
     const passing: PassingItem = {
       type: nonEmptyString(item["type"]),
@@ -36,11 +38,5 @@ export class PassingItems extends KnownItems<PassingItem> {
     this.#items.set(index, passing);
     this.add(event, passing);
     return passing;
-  }
-
-  #freeIndex(): number {
-    let last = -1;
-    for (const index of this.#items.keys()) last = Math.max(last, index);
-    return last + 1;
   }
 }

@@ -11,6 +11,8 @@ export interface MendedResponsesRequestOptions extends ResponsesFlags {
   stream?: boolean;
   /** Whether `encrypted_content` was sealed by `Seal`, for a Chat upstream: no other one can open it. */
   isOwnEnvelope?: (encrypted: string) => boolean;
+  /** Fresh ids for items whose reasoning is not sent (decision 18): `newId("msg")`. Without it they have none. */
+  newId?: (prefix: string) => string;
 }
 
 export interface MendedResponsesRequest {
@@ -48,7 +50,7 @@ function mendedInput(
   options: MendedResponsesRequestOptions,
   repairs: Repairs,
 ): ResponsesRequest["input"] {
-  const { refusedHistory: refused = false, dropSealed = false, isOwnEnvelope } = options;
+  const { refusedHistory: refused = false, dropSealed = false, isOwnEnvelope, newId } = options;
   if (!Array.isArray(input)) return input;
   const isLost = (item: InputItem) => {
     if (item.type !== "reasoning") return false;
@@ -61,6 +63,7 @@ function mendedInput(
     refused,
     dropSealed,
     ...(isOwnEnvelope === undefined ? {} : { isForeignSeal: isOwnEnvelope }),
+    ...(newId === undefined ? {} : { newId }),
     repairs,
   });
   const same = mended.length === input.length && mended.every((item, at) => item === input[at]);

@@ -1,15 +1,24 @@
 import { failureOfEnd } from "../chat-upstream/ending.ts";
+import { WireError } from "../error.ts";
 import { isObject, nonEmptyString, type JsonObject } from "../json.ts";
 import type { ClientTranslator, StreamEnd } from "../machine.ts";
-import { upstreamFailure, type UpstreamFailure } from "../mapping/upstream-error.ts";
+import { finishWithCalls } from "../mapping/finish.ts";
+import { reportsError, upstreamFailure, type UpstreamFailure } from "../mapping/upstream-error.ts";
 import { isToldUsage, isWholeUsage, responseUsage } from "../mapping/usage.ts";
 import { UsageEstimate } from "../mapping/usage-estimate.ts";
 import { Repairs } from "../repairs.ts";
+import { ReplyBudget } from "../reply-budget.ts";
 import type { ResponsesInput } from "../responses-upstream/body.ts";
 import { matchTerminal } from "../responses-upstream/terminal-match.ts";
-import { listOf, objectOf } from "../responses-upstream/terminal.ts";
+import {
+  errorOfEvent,
+  listOf,
+  objectOf,
+  terminalEvent,
+  type TerminalType,
+} from "../responses-upstream/terminal.ts";
 import type { ResponseUsage } from "../shapes/responses-reply.ts";
-import { cutItem, isRunByClient } from "./cut-item.ts";
+import { cutItem, isRunByClient, markedCall, storedDeltas } from "./cut-item.ts";
 import { PassingItems, type PassingItem } from "./items.ts";
 
 export interface ResponsesOverResponsesOptions {
@@ -17,6 +26,8 @@ export interface ResponsesOverResponsesOptions {
   responseId: string;
   /** Seconds since 1970, likewise. */
   createdAt: number;
+  /** The name of the model that the client asked for: its name where the upstream gives none. */
+  requestedModel?: string;
   /**
    * What becomes of a call that was cut, or that the upstream itself calls incomplete: an item that ends `incomplete`, or
    * no `output_item.done` at all, for clients that run every call they see done and never look at its status.
@@ -24,6 +35,8 @@ export interface ResponsesOverResponsesOptions {
   cutCalls?: "incomplete" | "withheld";
   /** The tokens of the request, for an upstream that does not tell what the reply cost (`estimateRequestTokens`). */
   estimateInputTokens?: () => number;
+  /** Limits of the reply. Default: those of `replyLimits`. */
+  budget?: ReplyBudget;
   repairs?: Repairs;
 }
 
@@ -42,10 +55,14 @@ export class ResponsesOverResponses implements ClientTranslator<ResponsesInput, 
   #response: JsonObject;
   #failure: UpstreamFailure | undefined;
   readonly #items = new PassingItems();
+  /** The upstream itself called a call incomplete. */
+  #hasHalfCall = false;
+  readonly #budget: ReplyBudget;
 
   constructor(options: ResponsesOverResponsesOptions) {
     this.repairs = options.repairs ?? new Repairs();
     this.#options = options;
+    this.#budget = options.budget ?? new ReplyBudget();
     this.#response = {
       id: options.responseId,
       object: "response",
@@ -53,15 +70,24 @@ export class ResponsesOverResponses implements ClientTranslator<ResponsesInput, 
       status: "in_progress",
       error: null,
       incomplete_details: null,
-      model: "",
+      model: options.requestedModel ?? "",
       output: [],
       usage: null,
     };
   }
 
+  get progress(): number {
+    return this.#budget.progress;
+  }
+
   get usage(): ResponseUsage | null {
     const { usage } = this.#response;
     return isObject(usage) ? responseUsage(usage) : null;
+  }
+
+  /** After an `error` event only `response.failed` is to come. */
+  get awaitsEnd(): boolean {
+    return this.#state !== "ended" && this.#failure !== undefined;
   }
 
   begin(out: ResponsesInput[]): void {
@@ -76,20 +102,22 @@ export class ResponsesOverResponses implements ClientTranslator<ResponsesInput, 
     else if (this.#state !== "ended") out.push(this.#saysInProgress("response.in_progress"));
   }
 
-  push(event: ResponsesInput, out: ResponsesInput[]): void {
+  push(given: ResponsesInput, out: ResponsesInput[]): void {
+    const event = withoutEmptyErrors(this.#withModel(given));
     const type = nonEmptyString(event.type) ?? "";
     if (this.#state === "ended") return this.repairs.add("data_after_end", type);
     const repeated = type === "response.created" && this.#state === "streaming";
-    if (type === "error") this.#failure ??= upstreamFailure(event["error"] ?? event);
+    if (type === "error") this.#failure ??= upstreamFailure(errorOfEvent(event));
     else if (!type.startsWith("response.") || repeated)
       return this.repairs.add("event_dropped", type);
-    if (isObject(event["response"])) this.#response = { ...this.#response, ...event["response"] };
+    if (isObject(event["response"])) this.#learn(event["response"]);
     if (this.#state !== "streaming" && this.#isSaidByStart(type, out)) return;
-    if (isTerminal(type)) return this.#end(event, out);
+    const terminal = type.startsWith("response.") ? terminalEvent(event) : undefined;
+    if (terminal !== undefined) return this.#end(terminal, out);
     if (type === "response.output_item.added") return this.#added(event, out);
     if (type === "response.output_item.done") return this.#done(event, out);
     const passing = this.#items.of(event);
-    if (passing !== undefined && type.endsWith(".delta")) follow(passing, event);
+    this.#count(passing, event, type);
     const moved = passing !== undefined && this.#items.areMoved;
     out.push(this.#numbered(moved ? withFields(event, { output_index: passing.index }) : event));
   }
@@ -100,6 +128,45 @@ export class ResponsesOverResponses implements ClientTranslator<ResponsesInput, 
     this.#isSaidByStart("", out);
     const response = { ...this.#response, status: "failed", error: { code, message } };
     this.#end({ type: "response.failed", response }, out);
+  }
+
+  /** The event with the requested model where its response names none. */
+  #withModel(event: ResponsesInput): ResponsesInput {
+    const { response } = event;
+    const { requestedModel: model } = this.#options;
+    if (model === undefined || !isObject(response)) return event;
+    if (nonEmptyString(response["model"]) !== undefined) return event;
+    return { ...event, response: { ...response, model: this.#response["model"] ?? model } };
+  }
+
+  /** Counts what an event says; the deltas of an item are stored in case its end does not come. */
+  #count(passing: PassingItem | undefined, event: ResponsesInput, type: string): void {
+    if (!type.endsWith(".delta")) {
+      if (!openings.has(type)) this.#budget.addText(0);
+      return;
+    }
+    const delta = nonEmptyString(event["delta"]);
+    if (delta === undefined) return;
+    if (!storedDeltas.has(type)) return this.#budget.addText(0);
+    this.#budget.addText(delta.length);
+    passing?.said.set(type, (passing.said.get(type) ?? "") + delta);
+  }
+
+  /** What an item says that its deltas did not. */
+  #countItem(passing: PassingItem, item: JsonObject): void {
+    let length = 0;
+    for (const text of passing.said.values()) length += text.length;
+    if (item !== passing.item) this.#budget.addValue(item);
+    this.#budget.addText(Math.max(0, textLength(item) - length));
+  }
+
+  #learn(response: JsonObject): void {
+    Object.assign(this.#response, response);
+    if (Object.keys(this.#response).length > mostFields)
+      throw new WireError(
+        "reply_too_large",
+        `the upstream's response object has more than ${mostFields} fields, which is the limit`,
+      );
   }
 
   /** Makes sure that the response has begun; true for an event that says no more than that, if `begin` has said it. */
@@ -123,7 +190,7 @@ export class ResponsesOverResponses implements ClientTranslator<ResponsesInput, 
   #added(event: ResponsesInput, out: ResponsesInput[]): void {
     if (this.#items.told(event) !== undefined)
       return this.repairs.add("event_dropped", `${event.type} again`);
-    const { index } = this.#items.open(event, objectOf(event["item"]));
+    const { index } = this.#open(event, objectOf(event["item"]));
     out.push(this.#numbered(withFields(event, { output_index: index })));
   }
 
@@ -133,17 +200,20 @@ export class ResponsesOverResponses implements ClientTranslator<ResponsesInput, 
     if (passing !== undefined && passing.state !== "open")
       return this.repairs.add("event_dropped", `${event.type} again`);
     const withheld = this.#isWithheld(item, false);
-    if (passing === undefined && withheld) passing = this.#items.open(event, item);
+    if (passing === undefined && withheld) passing = this.#open(event, item);
     passing ??= this.#announce(event, item, out);
     this.#items.learn(passing, nonEmptyString(item["id"]));
-    passing.item = item;
+    this.#countItem(passing, item);
+    this.#hasHalfCall ||= isHalfCall(item);
+    passing.item = this.#marked(item);
     if (withheld) return this.#withhold(passing);
     passing.state = "done";
-    out.push(this.#numbered(withFields(event, { output_index: passing.index, item })));
+    const { index, item: marked } = passing;
+    out.push(this.#numbered(withFields(event, { output_index: index, item: marked })));
   }
 
   #announce(event: JsonObject, item: JsonObject, out: ResponsesInput[]): PassingItem {
-    const passing = this.#items.open(event, item);
+    const passing = this.#open(event, item);
     const { index } = passing;
     this.repairs.add("event_completed", `response.output_item.added ${index}`);
     const opening = { ...item, status: "in_progress" };
@@ -153,22 +223,30 @@ export class ResponsesOverResponses implements ClientTranslator<ResponsesInput, 
     return passing;
   }
 
+  #open(event: JsonObject, item: JsonObject): PassingItem {
+    this.#budget.addItem();
+    this.#budget.addValue(item);
+    return this.#items.open(event, item);
+  }
+
   /** Ends what is open, as the terminal event has it if it does, and adds what only the terminal event has. */
-  #end(event: ResponsesInput, out: ResponsesInput[]): void {
-    const cut = event.type !== "response.completed";
-    const given = listOf(objectOf(event["response"])["output"]).filter(isObject);
+  #end(terminal: ResponsesInput & { type: TerminalType }, out: ResponsesInput[]): void {
+    const given = listOf(objectOf(terminal["response"])["output"]).filter(isObject);
     const passing = this.#items.inOrder;
     const matches = matchTerminal(passing, given);
+    const event = this.#withoutHalfCalls(terminal, passing, given, matches);
+    const cut = event.type !== "response.completed";
+    const givenFor = new Map(matches.map((item, at) => [item, given[at]]));
     for (const item of passing) {
       if (item.state !== "open") continue;
-      const told = given[matches.indexOf(item)] ?? cutItem(item, !cut);
+      const told = givenFor.get(item) ?? cutItem(item, !cut);
       this.#finishItem(item, withTextArguments(told), cut, out);
     }
     given.forEach((item, at) => {
       if (matches[at] !== undefined) return;
       const told = withTextArguments(item);
       const silent = this.#isWithheld(told, cut);
-      const late = silent ? this.#items.open({}, told) : this.#announce({}, item, out);
+      const late = silent ? this.#open({}, told) : this.#announce({}, item, out);
       this.#finishItem(late, told, cut, out);
     });
     this.#state = "ended";
@@ -183,10 +261,35 @@ export class ResponsesOverResponses implements ClientTranslator<ResponsesInput, 
       ...this.#response,
       ...objectOf(event["response"]),
       status,
+      ...(reportsError(objectOf(event["response"])["error"]) ? {} : { error: null }),
       output,
       ...(usage === undefined ? {} : { usage }),
     };
     out.push(this.#numbered({ ...event, response: this.#response }));
+  }
+
+  /** A response with half a call was cut, though the upstream calls it complete. */
+  #withoutHalfCalls(
+    event: ResponsesInput,
+    passing: readonly PassingItem[],
+    given: readonly JsonObject[],
+    matches: readonly (PassingItem | undefined)[],
+  ): ResponsesInput {
+    if (event.type !== "response.completed") return event;
+    const stated = new Set(matches);
+    const half =
+      this.#hasHalfCall ||
+      given.some(isHalfCall) ||
+      passing.some(
+        (item) => item.state === "open" && !stated.has(item) && isHalfCall(cutItem(item, true)),
+      );
+    const any = [...given, ...passing.map(({ item }) => item)].some(isRunByClient);
+    const { kind } = finishWithCalls({ kind: "stop" }, { any, half });
+    if (kind !== "length") return event;
+    this.repairs.add("finish_corrected", event.type);
+    const incomplete_details = { reason: "max_output_tokens" };
+    const response = { ...objectOf(event["response"]), incomplete_details };
+    return { ...event, type: "response.incomplete", response };
   }
 
   /** The usage as clients can read it, if the upstream's is not that. */
@@ -204,9 +307,11 @@ export class ResponsesOverResponses implements ClientTranslator<ResponsesInput, 
     return { ...usage, ...responseUsage(usage) };
   }
 
-  #finishItem(passing: PassingItem, item: JsonObject, cut: boolean, out: ResponsesInput[]): void {
+  #finishItem(passing: PassingItem, given: JsonObject, cut: boolean, out: ResponsesInput[]): void {
+    this.#countItem(passing, given);
+    const item = this.#marked(given);
     passing.item = item;
-    if (this.#isWithheld(item, cut)) return this.#withhold(passing);
+    if (this.#isWithheld(given, cut)) return this.#withhold(passing);
     const { index: output_index } = passing;
     this.repairs.add("event_completed", `response.output_item.done ${output_index}`);
     passing.state = "done";
@@ -216,6 +321,11 @@ export class ResponsesOverResponses implements ClientTranslator<ResponsesInput, 
   #isWithheld(item: JsonObject, cut: boolean): boolean {
     if (this.#options.cutCalls !== "withheld" || !isRunByClient(item)) return false;
     return cut || item["status"] === "incomplete";
+  }
+
+  /** Clients that never look at a status tell the model themselves that the arguments are not JSON. */
+  #marked(item: JsonObject): JsonObject {
+    return this.#options.cutCalls === "withheld" ? item : markedCall(item);
   }
 
   #withhold(passing: PassingItem): void {
@@ -234,9 +344,20 @@ export class ResponsesOverResponses implements ClientTranslator<ResponsesInput, 
 /** Events that only say that the response has begun. */
 const openings = new Set(["response.created", "response.queued", "response.in_progress"]);
 
-function follow({ said }: PassingItem, event: ResponsesInput): void {
-  const delta = nonEmptyString(event["delta"]) ?? "";
-  said.set(event.type, (said.get(event.type) ?? "") + delta);
+/** A response object has about 30 fields. */
+const mostFields = 500;
+
+/** Characters of text and arguments in an item. */
+function textLength(item: JsonObject): number {
+  let length = 0;
+  for (const field of ["arguments", "input"] as const)
+    if (typeof item[field] === "string") length += item[field].length;
+  for (const part of [...listOf(item["content"]), ...listOf(item["summary"])]) {
+    const { text, refusal } = objectOf(part);
+    if (typeof text === "string") length += text.length;
+    if (typeof refusal === "string") length += refusal.length;
+  }
+  return length;
 }
 
 /** The event with these fields; the same object if it has them. */
@@ -245,13 +366,21 @@ function withFields(event: ResponsesInput, fields: JsonObject): ResponsesInput {
   return same ? event : { ...event, ...fields };
 }
 
-function isTerminal(type: string): boolean {
-  return (
-    type === "response.completed" ||
-    type === "response.incomplete" ||
-    type === "response.failed" ||
-    type === "response.cancelled"
-  );
+/** True for a call for the client that the upstream calls incomplete. */
+function isHalfCall(item: JsonObject): boolean {
+  return item["status"] === "incomplete" && isRunByClient(item);
+}
+
+/** Clients take any object in `error` for one, also on events that are none. The same event if there is nothing to do. */
+function withoutEmptyErrors(event: ResponsesInput): ResponsesInput {
+  const { error, response } = event;
+  const isEmpty = error !== undefined && !reportsError(error);
+  const within = isObject(response) ? response["error"] : null;
+  const isEmptyWithin = within !== undefined && within !== null && !reportsError(within);
+  if (!isEmpty && !isEmptyWithin) return event;
+  const { error: _error, ...rest } = event;
+  const clean = isEmpty ? (rest as ResponsesInput) : event;
+  return isEmptyWithin ? { ...clean, response: { ...objectOf(response), error: null } } : clean;
 }
 
 /** Codex drops a call in silence whose arguments are an object. */

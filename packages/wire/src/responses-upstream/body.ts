@@ -1,5 +1,7 @@
 import { isObject, nonEmptyString, parseJson, type JsonObject } from "../json.ts";
+import { errorOfReply, reportsError } from "../mapping/upstream-error.ts";
 import { ReplyBody, type ReplyBodyOptions } from "../reply-body.ts";
+import { terminalType } from "./terminal.ts";
 
 /** An event of a Responses upstream, as it came: only its `type` is sure. */
 export type ResponsesInput = JsonObject & { type: string };
@@ -9,6 +11,7 @@ export class ResponsesBody extends ReplyBody<ResponsesInput> {
   constructor(options: ReplyBodyOptions) {
     super(options, {
       event({ data, event }, out) {
+        if (data === "") return false;
         const text = data.trim();
         if (text === "" || text === "[DONE]" || text === "DONE") return false;
         const value = parseJson(text);
@@ -22,7 +25,8 @@ export class ResponsesBody extends ReplyBody<ResponsesInput> {
           return options.relay === true && event === type; // comparing the two takes time
         }
         // Some servers name the event in the event line only.
-        out.push({ ...value, type: event ?? (value["error"] === undefined ? "unknown" : "error") });
+        const fails = event === undefined && (reportsError(value["error"]) || isErrorObject(value));
+        out.push({ ...value, type: fails ? "error" : (event ?? "unknown") });
         return false;
       },
       whole: (reply, out) => void out.push(eventOfWholeReply(reply)),
@@ -31,14 +35,22 @@ export class ResponsesBody extends ReplyBody<ResponsesInput> {
   }
 }
 
-/** A whole reply as the terminal event that says the same. */
+/** A complete reply as the terminal event with the same meaning. */
 export function eventOfWholeReply(reply: JsonObject): ResponsesInput {
   if (!isObject(reply)) return { type: "error", error: "the upstream's reply is no JSON object" };
   const status = nonEmptyString(reply["status"]);
-  if (!Array.isArray(reply["output"]) && status === undefined) {
-    const said = nonEmptyString(reply["message"]) ?? nonEmptyString(reply["detail"]);
-    const error = reply["error"] ?? (said === undefined ? reply : { ...reply, message: said });
-    return { type: "error", error };
-  }
-  return { type: `response.${status ?? "completed"}`, response: reply };
+  if (!Array.isArray(reply["output"]) && status === undefined)
+    return { type: "error", error: errorOfReply(reply) };
+  const type = terminalType(reply);
+  if (type !== undefined) return { type, response: reply };
+  const error = {
+    code: "upstream_response_unfinished",
+    message: `the upstream answered with a response that is not finished (status "${status}")`,
+  };
+  return { type: "response.failed", response: { ...reply, error } };
+}
+
+/** vLLM's error, where an event should be. */
+function isErrorObject(value: JsonObject): boolean {
+  return value["object"] === "error" || reportsError(value["detail"]);
 }

@@ -1,4 +1,4 @@
-import { nonEmptyString, type JsonObject } from "../json.ts";
+import { isDeepEqual, nonEmptyString, type JsonObject } from "../json.ts";
 import { objectOf } from "./terminal.ts";
 import type { ToldItem } from "./terminal-match.ts";
 
@@ -83,14 +83,14 @@ export function isAnother(known: KnownItem, event: JsonObject): boolean {
   const over = known.state !== "open";
   if (begins(event)) return over || differs(known.id, nonEmptyString(item["id"]));
   // An end under another id is the end of what is open; a second end may be the same one told twice.
-  return over && wordsOf(known.item) !== wordsOf(item);
+  return over && !isDeepEqual(wordsOf(known.item), wordsOf(item));
 }
 
 function begins(event: JsonObject): boolean {
   return event["type"] === "response.output_item.added";
 }
 
-function wordsOf(item: JsonObject | undefined): string {
+function wordsOf(item: JsonObject | undefined): JsonObject {
   const { id: _id, status: _status, ...rest } = item ?? {};
-  return JSON.stringify(rest);
+  return rest;
 }

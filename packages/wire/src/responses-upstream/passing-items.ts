@@ -1,4 +1,5 @@
 import { nonEmptyString, type JsonObject } from "../json.ts";
+import type { ReplyBudget } from "../reply-budget.ts";
 import { idIn, indexIn, isAnother, KnownItems, type KnownItem } from "./known-items.ts";
 
 /** An item on its way to another wire. */
@@ -9,12 +10,19 @@ export interface PassingItem extends KnownItem {
   annotations: number;
   /** What has gone out of each of its texts, by kind and index. */
   sent: Map<string, string>;
+  /** The form in which its reasoning has gone out; the other form would repeat it. */
+  reasoningForm: "reasoning" | "summary" | undefined;
 }
 
 /** The items of one response, as its events tell of them. */
 export class PassingItems {
   readonly #known = new KnownItems<PassingItem>();
   readonly all: PassingItem[] = [];
+  readonly #budget: ReplyBudget;
+
+  constructor(budget: ReplyBudget) {
+    this.#budget = budget;
+  }
 
   /** The item that a delta or the end of a part belongs to; a new one where nothing has announced it. */
   of(event: JsonObject): PassingItem {
@@ -29,6 +37,7 @@ export class PassingItems {
   }
 
   add(): PassingItem {
+    this.#budget.addItem();
     const item: PassingItem = {
       type: undefined,
       id: undefined,
@@ -37,6 +46,7 @@ export class PassingItems {
       call: undefined,
       annotations: 0,
       sent: new Map(),
+      reasoningForm: undefined,
       state: "open",
     };
     this.all.push(item);

@@ -1,14 +1,22 @@
 import type { Piece } from "../chat-upstream/choice.ts";
 import { LeakedCalls, type LeakPiece } from "../chat-upstream/leaked-calls.ts";
 import { isObject, nonEmptyString, type JsonObject, type JsonValue } from "../json.ts";
-import { stronger, type Finish } from "../mapping/finish.ts";
+import { finishWithCalls, isCut, stronger, type Finish } from "../mapping/finish.ts";
 import { upstreamFailure, type UpstreamFailure } from "../mapping/upstream-error.ts";
 import type { ReplyFlags } from "../profiles.ts";
 import type { RepairCode, Repairs } from "../repairs.ts";
+import type { ReplyBudget } from "../reply-budget.ts";
 import { ToolCallAssembler } from "../tools/assembler.ts";
 import type { ResponsesInput } from "./body.ts";
 import { PassingItems, type PassingItem } from "./passing-items.ts";
-import { finishOf, listOf, objectOf } from "./terminal.ts";
+import {
+  errorOfEvent,
+  finishOf,
+  listOf,
+  objectOf,
+  terminalEvent,
+  type TerminalType,
+} from "./terminal.ts";
 import { matchTerminal } from "./terminal-match.ts";
 
 /** What a response said, in order; beside what a Chat choice can say, pictures and reasoning under seal. */
@@ -26,24 +34,36 @@ export interface ResponseReaderOptions {
   toolSchemas: ReadonlyMap<string, JsonObject>;
   newId: (prefix: string) => string;
   profile: ReplyFlags;
+  budget: ReplyBudget;
 }
 
 /** Reads a Responses upstream's events: the inbound normaliser of that wire, as `ChoiceReader` is of the other. */
 export class ResponseReader {
-  /** The response's own fields, as far as they are known. */
-  response: JsonObject = {};
+  /** The fields of the response that are read, as the last event has them. */
+  readonly response: JsonObject = {};
   usage: JsonObject | undefined;
   readonly #options: ResponseReaderOptions;
-  readonly #items = new PassingItems();
+  readonly #items: PassingItems;
+  readonly #budget: ReplyBudget;
   readonly #calls: ToolCallAssembler;
   readonly #leaks: LeakedCalls | undefined;
   #finish: Finish | undefined;
   #callCount = 0;
   #hadCalls = false;
+  #hasHalfCall = false;
 
   constructor(options: ResponseReaderOptions) {
     this.#options = options;
-    const { toolNames: names, toolSchemas: schemas, usedCallIds, repairs, profile } = options;
+    const {
+      toolNames: names,
+      toolSchemas: schemas,
+      usedCallIds,
+      repairs,
+      profile,
+      budget,
+    } = options;
+    this.#budget = budget;
+    this.#items = new PassingItems(budget);
     const newCallId = () => options.newId("call");
     this.#calls = new ToolCallAssembler({
       choice: 0,
@@ -51,6 +71,7 @@ export class ResponseReader {
       newCallId,
       toolNames: names,
       usedCallIds,
+      budget,
     });
     if (profile.leakedCalls.length > 0)
       this.#leaks = new LeakedCalls(profile.leakedCalls, { names, schemas });
@@ -58,8 +79,8 @@ export class ResponseReader {
 
   /** Whether there are calls is seen from the calls (decision 5). */
   get finish(): Finish | undefined {
-    const calls = this.#hadCalls || this.#calls.hasCalls;
-    return this.#finish?.kind === "stop" && calls ? { kind: "tool_calls" } : this.#finish;
+    const any = this.#hadCalls || this.#calls.hasCalls;
+    return this.#finish && finishWithCalls(this.#finish, { any, half: this.#hasHalfCall });
   }
 
   fail(failure: UpstreamFailure): void {
@@ -126,7 +147,7 @@ export class ResponseReader {
       case "response.reasoning_summary_text.delta":
         return this.#summary(event, event["delta"], out);
       case "response.reasoning_summary_text.done":
-        if (isSaid(this.#items.of(event), "reasoning")) return;
+        if (this.#items.of(event).reasoningForm === "reasoning") return;
         return this.#rest(
           this.#items.of(event),
           `summary ${summaryOf(event)}`,
@@ -135,10 +156,10 @@ export class ResponseReader {
           reasoningPiece,
         );
       case "response.reasoning_text.delta":
-        if (isSaid(this.#items.of(event), "summary")) return;
+        if (this.#items.of(event).reasoningForm === "summary") return;
         return this.#delta(event, `reasoning ${partOf(event)}`, out, reasoningPiece);
       case "response.reasoning_text.done":
-        if (isSaid(this.#items.of(event), "summary")) return;
+        if (this.#items.of(event).reasoningForm === "summary") return;
         return this.#rest(
           this.#items.of(event),
           `reasoning ${partOf(event)}`,
@@ -160,16 +181,16 @@ export class ResponseReader {
       case "response.created":
       case "response.in_progress":
       case "response.queued":
-        this.response = { ...this.response, ...objectOf(event["response"]) };
+        this.#learn(objectOf(event["response"]));
         return;
-      case "response.completed":
-      case "response.incomplete":
-      case "response.failed":
-      case "response.cancelled":
-        return this.#terminal(event, out);
       case "error":
-        return this.#error(event["error"] ?? event);
-      default: // what servers do by themselves, and what we do not know yet
+        return this.#error(errorOfEvent(event));
+      default: {
+        const terminal = terminalEvent(event);
+        if (terminal !== undefined) return this.#terminal(terminal, out);
+        // Anything else is what servers do by themselves, or what we do not know yet.
+        if (event.type.startsWith("response.")) this.#budget.addText(0);
+      }
     }
   }
 
@@ -179,7 +200,9 @@ export class ResponseReader {
     this.#leaks?.end(leaked);
     this.#putLeaked(leaked, out);
     this.#hadCalls = this.#calls.hasCalls;
-    const cut = this.#finish?.kind !== "stop";
+    this.#hasHalfCall =
+      this.#finish?.kind === "stop" && this.#calls.hasHalfCall(false, () => false);
+    const cut = this.finish === undefined || isCut(this.finish);
     this.#calls.close({ cut, finished: !cut }, out);
   }
 
@@ -228,6 +251,7 @@ export class ResponseReader {
     const text = nonEmptyString(delta);
     if (text === undefined || passing.call === undefined || passing.state === "done") return;
     passing.sent.set("call", (passing.sent.get("call") ?? "") + text);
+    this.#budget.addText(0);
     this.#pushCall(passing.call, { text }, out);
   }
 
@@ -252,8 +276,10 @@ export class ResponseReader {
     const text = nonEmptyString(event["delta"]);
     if (text === undefined) return;
     const passing = this.#items.of(event);
+    this.#budget.addText(text.length);
     passing.type ??= key.startsWith("text") || key.startsWith("refusal") ? "message" : "reasoning";
     passing.sent.set(key, (passing.sent.get(key) ?? "") + text);
+    passing.reasoningForm ??= reasoningFormOf(key);
     out.push(piece(text));
   }
 
@@ -261,7 +287,7 @@ export class ResponseReader {
   #summary(event: JsonObject, delta: JsonValue | undefined, out: ResponsePiece[]): void {
     const key = `summary ${summaryOf(event)}`;
     const passing = this.#items.of(event);
-    if (nonEmptyString(delta) === undefined || isSaid(passing, "reasoning")) return;
+    if (nonEmptyString(delta) === undefined || passing.reasoningForm === "reasoning") return;
     if (!passing.sent.has(key) && summaryOf(event) > 0) out.push(reasoningPiece("\n\n"));
     this.#delta(event, key, out, reasoningPiece);
   }
@@ -278,7 +304,9 @@ export class ResponseReader {
     const sent = passing.sent.get(key) ?? "";
     if (final === sent) return;
     if (!final.startsWith(sent)) return this.#repair("deltas_differ", final);
+    this.#budget.addText(final.length - sent.length);
     passing.sent.set(key, final);
+    passing.reasoningForm ??= reasoningFormOf(key);
     out.push(piece(final.slice(sent.length)));
   }
 
@@ -287,15 +315,18 @@ export class ResponseReader {
     transcript: JsonValue | undefined,
     out: ResponsePiece[],
   ): void {
-    out.push({
-      type: "audio",
+    const audio = {
       data: nonEmptyString(data) ?? "",
       transcript: nonEmptyString(transcript) ?? "",
-    });
+    };
+    if (audio.data === "" && audio.transcript === "") return;
+    this.#budget.addStored(audio.data.length + audio.transcript.length);
+    out.push({ type: "audio", ...audio });
   }
 
   #done(passing: PassingItem, item: JsonObject, out: ResponsePiece[]): void {
     if (passing.state === "done") return;
+    this.#budget.addValue(item);
     this.#items.tell(passing, item);
     switch (item["type"]) {
       case "message":
@@ -310,6 +341,7 @@ export class ResponseReader {
         if (passing.call === undefined) break;
         this.#callRest(passing, item["arguments"] ?? item["input"], out);
         if (item["status"] === "incomplete") this.#calls.doubt(passing.call.index);
+        else this.#calls.stateEnd(passing.call.index);
         break;
       case "image_generation_call": {
         const data = nonEmptyString(item["result"]);
@@ -346,12 +378,13 @@ export class ResponseReader {
   }
 
   #annotation(passing: PassingItem, annotation: JsonValue | undefined, out: ResponsePiece[]): void {
+    this.#budget.addValue(annotation);
     passing.annotations += 1;
     out.push({ type: "annotation", annotation: chatAnnotation(annotation) });
   }
 
   #reasoningRest(passing: PassingItem, item: JsonObject, out: ResponsePiece[]): void {
-    const raw = isSaid(passing, "reasoning");
+    const raw = passing.reasoningForm === "reasoning";
     const summary = listOf(item["summary"]);
     const content = listOf(item["content"]);
     // Where there are both, the summary says again what the raw text said.
@@ -369,11 +402,16 @@ export class ResponseReader {
       out.push({ type: "reasoning.encrypted", id: nonEmptyString(item["id"]), data });
   }
 
-  #terminal(event: ResponsesInput, out: ResponsePiece[]): void {
-    this.response = { ...this.response, ...objectOf(event["response"]) };
+  #terminal(event: ResponsesInput & { type: TerminalType }, out: ResponsePiece[]): void {
+    this.#learn(objectOf(event["response"]));
     this.#terminalItems(listOf(this.response["output"]).filter(isObject), out);
     if (isObject(this.response["usage"])) this.usage = this.response["usage"];
     this.#finish = stronger(this.#finish, finishOf(event.type, this.response));
+  }
+
+  #learn(response: JsonObject): void {
+    for (const field of responseFields)
+      if (response[field] !== undefined) this.response[field] = response[field];
   }
 
   /** What came in no event of its own: a whole reply, or a server that sends items only here. */
@@ -392,9 +430,20 @@ export class ResponseReader {
   }
 }
 
-/** Whether one form of an item's reasoning has been said; then the other would say it again. */
-function isSaid(passing: PassingItem, form: "reasoning" | "summary"): boolean {
-  return [...passing.sent.keys()].some((key) => key.startsWith(form));
+/** The fields of a response object that are read. */
+const responseFields = [
+  "id",
+  "created_at",
+  "model",
+  "output",
+  "usage",
+  "error",
+  "incomplete_details",
+] as const;
+
+function reasoningFormOf(key: string): PassingItem["reasoningForm"] {
+  if (key.startsWith("reasoning")) return "reasoning";
+  return key.startsWith("summary") ? "summary" : undefined;
 }
 
 function textPiece(text: string): ResponsePiece {

@@ -17,21 +17,39 @@ export function matchTerminal<Told extends ToldItem>(
 ): (Told | undefined)[] {
   const left = new Set(told);
   const matches: (Told | undefined)[] = output.map(() => undefined);
-  const match = (same: (told: Told, item: JsonObject) => boolean) =>
+  /** Pairs items that have the same key, in the order of both lists. Linear: every candidate is looked at once. */
+  const match = (
+    keyOfTold: (told: Told) => string | undefined,
+    keyOfItem: (item: JsonObject) => string | undefined,
+  ) => {
+    const candidates = new Map<string, Told[]>();
+    for (const candidate of [...left].toReversed()) {
+      const key = keyOfTold(candidate);
+      if (key === undefined) continue;
+      const same = candidates.get(key);
+      if (same === undefined) candidates.set(key, [candidate]);
+      else same.push(candidate);
+    }
     output.forEach((item, at) => {
       if (matches[at] !== undefined) return;
-      for (const candidate of left)
-        if (same(candidate, item)) {
-          left.delete(candidate);
-          matches[at] = candidate;
-          return;
-        }
+      const key = keyOfItem(item);
+      const candidate = key === undefined ? undefined : candidates.get(key)?.pop();
+      if (candidate === undefined) return;
+      left.delete(candidate);
+      matches[at] = candidate;
     });
-  match((candidate, item) => candidate.id !== undefined && candidate.id === item["id"]);
+  };
   match(
-    (candidate, item) =>
-      candidate.callId !== undefined && candidate.callId === nonEmptyString(item["call_id"]),
+    ({ id }) => id,
+    (item) => nonEmptyString(item["id"]),
   );
-  match((candidate, item) => candidate.type !== undefined && candidate.type === item["type"]);
+  match(
+    ({ callId }) => callId,
+    (item) => nonEmptyString(item["call_id"]),
+  );
+  match(
+    ({ type }) => type,
+    (item) => nonEmptyString(item["type"]),
+  );
   return matches;
 }

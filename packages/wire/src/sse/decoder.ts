@@ -26,7 +26,7 @@ export interface SseDecoderOptions {
   strictFields?: boolean;
 }
 
-const defaultMaxEventLength = 32 * 1024 * 1024;
+const defaultMaxEventLength = 16 * 1024 * 1024;
 const LF = 10;
 const CR = 13;
 const SPACE = 32;
@@ -53,7 +53,9 @@ export class SseDecoder implements StreamMachine<string | Uint8Array, SseEvent> 
   #afterCarriageReturn = false;
   /** A line that has not ended yet. It is only appended to, and looked into when it has. */
   readonly #line = new GrowingText();
+  /** The first line of data of an event, and the lines after it. */
   #data: string | undefined;
+  #moreData: GrowingText | undefined;
   #event: string | undefined;
   #id: string | undefined;
 
@@ -186,14 +188,24 @@ export class SseDecoder implements StreamMachine<string | Uint8Array, SseEvent> 
   }
 
   #addData(value: string): void {
-    this.#data = this.#data === undefined ? value : `${this.#data}\n${value}`;
-    this.#limit(this.#data.length);
+    if (this.#data === undefined) {
+      this.#data = value;
+      return this.#limit(value.length);
+    }
+    // Thousands of lines, appended one by one, would be a tree of as many nodes.
+    this.#moreData ??= new GrowingText();
+    this.#moreData.add(`\n${value}`);
+    this.#limit(this.#data.length + this.#moreData.length);
   }
 
   #dispatch(out: SseEvent[], terminated: boolean): void {
-    if (this.#data !== undefined)
-      out.push({ event: this.#event, data: this.#data, id: this.#id, terminated });
+    if (this.#data !== undefined) {
+      const data =
+        this.#moreData === undefined ? this.#data : this.#data + this.#moreData.toString();
+      out.push({ event: this.#event, data, id: this.#id, terminated });
+    }
     this.#data = undefined;
+    this.#moreData = undefined;
     this.#event = undefined;
   }
 
@@ -201,6 +213,7 @@ export class SseDecoder implements StreamMachine<string | Uint8Array, SseEvent> 
     if (length <= this.#maxEventLength) return;
     this.#line.clear();
     this.#data = undefined;
+    this.#moreData = undefined;
     this.#broken = true;
     throw new WireError(
       "event_too_large",

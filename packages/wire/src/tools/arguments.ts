@@ -1,6 +1,7 @@
-import { isObject, parseJson } from "../json.ts";
+import { isObject, parseJson, parseLimitedJson } from "../json.ts";
 import { GrowingText } from "../growing-text.ts";
 import type { RepairCode } from "../repairs.ts";
+import { replyLimits } from "../reply-budget.ts";
 
 /** One call's arguments as they will stand in the item. */
 export interface FinalArguments {
@@ -10,6 +11,10 @@ export interface FinalArguments {
 }
 
 const longestPlaceholder = 16;
+/** Empty objects that may precede the arguments. Servers send one. */
+const mostPlaceholders = 8;
+/** What follows the arguments and is longer than this is no stop token. */
+const longestStopTokens = 1024;
 
 /**
  * The arguments of one streamed call, under decision 4a: servers send plain increments, but also snapshots of all so
@@ -28,6 +33,9 @@ export class ArgumentsBuffer {
   #valueEnded = false;
   /** What came after the end of the first value. */
   #tail = "";
+  /** How many blanks it is known to begin with. */
+  #tailBlanks = 0;
+  #placeholders = 0;
   #sentLength = 0;
   #snapshots = false;
   /**
@@ -35,6 +43,7 @@ export class ArgumentsBuffer {
    * The next fragment tells.
    */
   #doubtful: string | undefined;
+  #doubtfulIsWhole: boolean | undefined;
 
   constructor(repaired: (code: RepairCode, words: string) => void) {
     this.#repaired = repaired;
@@ -42,7 +51,17 @@ export class ArgumentsBuffer {
 
   /** Whether the first value has come to its end, so that another name here means another call. */
   get isEnded(): boolean {
-    return this.#doubtful === undefined ? this.#valueEnded : isWhole(this.#doubtful);
+    if (this.#doubtful === undefined) return this.#valueEnded;
+    return (this.#doubtfulIsWhole ??= isWhole(this.#doubtful));
+  }
+
+  /** How many characters are stored. */
+  get length(): number {
+    return this.#doubtful?.length ?? this.#settledLength;
+  }
+
+  get #settledLength(): number {
+    return this.#leadingBlanks.length + this.#value.length + this.#tail.length;
   }
 
   /** All that was sent, but for repetitions and placeholders. */
@@ -85,9 +104,8 @@ export class ArgumentsBuffer {
   /** A snapshot counts only with what it adds, a repetition not at all. */
   #increment(fragment: string): string {
     if (this.#value.isEmpty) return fragment;
-    const length = this.#leadingBlanks.length + this.#value.length + this.#tail.length;
-    if (fragment.length < length)
-      return this.#snapshots && this.received.startsWith(fragment) ? "" : fragment;
+    const length = this.#settledLength;
+    if (fragment.length < length) return this.#repeatsBeginning(fragment) ? "" : fragment;
     const { received } = this;
     if (fragment === received) {
       if (!this.#valueEnded && !this.#snapshots) return fragment;
@@ -97,7 +115,17 @@ export class ArgumentsBuffer {
     if (!fragment.startsWith(received)) return fragment;
     if (this.#snapshots) return fragment.slice(length);
     this.#doubtful = fragment;
+    this.#doubtfulIsWhole = undefined;
     return "";
+  }
+
+  /** An older snapshot again. Takes time in proportion to the fragment, not to all that came before. */
+  #repeatsBeginning(fragment: string): boolean {
+    if (!this.#snapshots) return false;
+    const blanks = this.#leadingBlanks;
+    if (blanks === "" && fragment.length <= this.#value.length)
+      return this.#value.startsWith(fragment);
+    return this.received.startsWith(fragment);
   }
 
   #settle(asSnapshot: boolean): string {
@@ -142,16 +170,21 @@ export class ArgumentsBuffer {
 
   /** `{}` and then an object: Gemini's compatible endpoint opens a call so. */
   #dropPlaceholder(): string {
-    if (!this.#mayBePlaceholder() || !this.#tail.trimStart().startsWith("{")) return "";
+    if (!this.#mayBePlaceholder() || this.#placeholders >= mostPlaceholders) return "";
+    // Blanks are looked at once, however many come before the object.
+    while (isBlank(this.#tail.charCodeAt(this.#tailBlanks))) this.#tailBlanks += 1;
+    if (this.#tail[this.#tailBlanks] !== "{") return "";
     const rest = this.#tail;
     this.#forgetPlaceholder();
     return this.#append(rest);
   }
 
   #forgetPlaceholder(): void {
+    this.#placeholders += 1;
     this.#repaired("arguments_placeholder", this.#value.toString());
     this.#value.clear();
     this.#tail = "";
+    this.#tailBlanks = 0;
     this.#valueEnded = false;
     this.#boundary = new ValueBoundary();
   }
@@ -181,7 +214,7 @@ export class ArgumentsBuffer {
     const calls = [first];
     const seen = new Set([canonical(first.text)]);
     let rest = this.#tail.trim();
-    while (rest.startsWith("{")) {
+    for (let values = 1; rest.startsWith("{") && values <= replyLimits.calls; values += 1) {
       const end = new ValueBoundary().feed(rest, 0);
       const text = end === -1 ? rest : rest.slice(0, end);
       const key = canonical(text);
@@ -196,7 +229,8 @@ export class ArgumentsBuffer {
     if (rest === "") return calls;
     // A brace too many or a stop token changes nothing of what was meant; anything else may, and after a snapshot, which
     // was a guess, that too.
-    if (!this.#snapshots && /^(?:[}\]\s]|<\|[^|]*\|>|<\/s>)+$/.test(rest))
+    const mayBeStop = !this.#snapshots && rest.length <= longestStopTokens;
+    if (mayBeStop && /^(?:[}\]\s]|<\|[^|]*\|>|<\/s>)+$/.test(rest))
       this.#repaired("arguments_tail_dropped", rest);
     else for (const call of calls) call.whole = false;
     return calls;
@@ -251,8 +285,14 @@ function firstNonBlank(text: string): number {
   return at === -1 ? text.length : at;
 }
 
+function isBlank(code: number): boolean {
+  return (
+    code === 32 || (code >= 9 && code <= 13) || (code > 127 && /\s/.test(String.fromCharCode(code)))
+  );
+}
+
 /** Two objects that differ in blanks only are the same call. */
 export function canonical(text: string): string {
-  const value = parseJson(text);
+  const value = parseLimitedJson(text);
   return isObject(value) ? JSON.stringify(value) : text;
 }

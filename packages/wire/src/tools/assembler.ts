@@ -1,7 +1,9 @@
 import { isObject, parseJson, type JsonObject } from "../json.ts";
 import type { RepairCode, Repairs } from "../repairs.ts";
+import { ReplyBudget } from "../reply-budget.ts";
 import type { ChatToolCallDelta } from "../shapes/chat-reply.ts";
 import { ArgumentsBuffer, canonical } from "./arguments.ts";
+import { isPlainInput } from "./custom-input.ts";
 import { hasUnknownFields, joinedName, readFragment, unknownFieldsOf } from "./fragment.ts";
 
 export interface AssembledCall {
@@ -49,6 +51,8 @@ export interface AssemblerOptions {
   toolNames: ReadonlySet<string>;
   /** Ids that stand in the history already (decision 20). */
   usedCallIds: ReadonlySet<string>;
+  /** Shared by everything that reads the same reply. Default: one of its own. */
+  budget?: ReplyBudget;
 }
 
 /** Ids such as "0" (TGI, Kimi on Novita) come again in every turn. */
@@ -60,25 +64,35 @@ const shortestUsableId = 6;
  */
 export class ToolCallAssembler {
   readonly #options: AssemblerOptions;
+  readonly #budget: ReplyBudget;
   readonly #slots: Slot[] = [];
+  /** The slots whose call has not opened yet, in their order. */
+  readonly #unopened = new Set<Slot>();
+  /** False if a pass over all unopened slots would open none of them. */
+  #mayOpen = false;
+  #hasNames = false;
   readonly #byId = new Map<string, Slot>();
   readonly #byIndex = new Map<number, Slot>();
   readonly #ids = new Set<string>();
-  readonly #extras: Record<string, JsonObject> = {};
+  #extras = new Map<string, JsonObject>();
   #openedCount = 0;
-  #unopened = 0;
 
   constructor(options: AssemblerOptions) {
     this.#options = options;
+    this.#budget = options.budget ?? new ReplyBudget();
   }
 
   get hasCalls(): boolean {
-    return this.#slots.some((slot) => slot.name !== undefined);
+    return this.#hasNames;
   }
 
-  /** `extra_content` by call id, of the calls that have opened. */
-  get extras(): Readonly<Record<string, JsonObject>> {
+  /** `extra_content` by call id, of the calls that have opened; as far as `dropExtras` has not removed it. */
+  get extras(): ReadonlyMap<string, JsonObject> {
     return this.#extras;
+  }
+
+  dropExtras(): void {
+    this.#extras = new Map();
   }
 
   push(fragment: ChatToolCallDelta, out: CallSink): void {
@@ -93,8 +107,10 @@ export class ToolCallAssembler {
     this.#learnFields(slot, fragment, out);
     if (text === "") return;
     const delta = this.#append(slot, text, wasObject);
+    this.#budget.addText(slot.takeGrowth());
     // Before the name is known there is nothing to open; `pending` then collects what could have been sent.
-    if (slot.call === undefined && slot.name !== undefined) this.openNamed(out, slot);
+    if (slot.call === undefined && slot.name !== undefined && slot.way === this.#slots[0]?.way)
+      this.openNamed(out, slot);
     if (delta === "") return;
     if (slot.call === undefined) slot.pending += delta;
     else out.push({ type: "call.arguments", call: slot.call, delta });
@@ -105,7 +121,26 @@ export class ToolCallAssembler {
     const slot = this.#byIndex.get(index);
     if (slot === undefined) return;
     slot.doubted = true;
+    slot.end = "cut";
     if (slot.isEnded) this.#repair("arguments_not_whole", slot.arguments.received);
+  }
+
+  /** Marks the call at this index as ended by the upstream, complete or not. */
+  stateEnd(index: number): void {
+    const slot = this.#byIndex.get(index);
+    if (slot !== undefined) slot.end = "stated";
+  }
+
+  /**
+   * True if a call is incomplete and its end was not stated. `finished` as for `close`; `takesText` is true for a function
+   * that stands for a custom tool. To be asked once, before `close`.
+   */
+  hasHalfCall(finished: boolean, takesText: (name: string) => boolean): boolean {
+    const halves = this.#slots.filter((slot) => isHalf(slot, finished, takesText));
+    for (const slot of halves)
+      if (slot.kind !== "custom" && !slot.isEnded)
+        this.#repair("arguments_not_whole", slot.arguments.received);
+    return halves.length > 0;
   }
 
   /** A call that stood in the text, from beginning to end. */
@@ -113,7 +148,7 @@ export class ToolCallAssembler {
     const slot = this.#newSlot(undefined);
     slot.way = "text";
     slot.kind = "function";
-    slot.name = leaked.name;
+    this.#setName(slot, leaked.name);
     slot.providerId = leaked.id;
     slot.pending = slot.arguments.push(leaked.arguments);
     this.openNamed(out);
@@ -125,15 +160,16 @@ export class ToolCallAssembler {
    * compared.
    */
   openNamed(out: CallSink, last?: Slot): void {
-    if (this.#unopened === 0) return;
+    if (!this.#mayOpen && last === undefined) return;
     const way = this.#slots[0]?.way;
-    for (const slot of this.#slots) {
+    for (const slot of this.#unopened) {
       const { name } = slot;
       // Half a name may still get its other half, until its own arguments begin.
-      const opens = name !== undefined && (slot === last || !this.#mayGrow(name));
-      if (slot.call === undefined && opens && slot.way === way) this.#open(slot, name, out);
+      const opens = name !== undefined && (slot === last || !slot.nameMayGrow);
+      if (opens && slot.way === way) this.#open(slot, name, out);
       if (slot === last) return;
     }
+    this.#mayOpen = false;
   }
 
   /**
@@ -141,6 +177,10 @@ export class ToolCallAssembler {
    * so, and did not merely stop.
    */
   close({ cut, finished }: { cut: boolean; finished: boolean }, out: CallSink): void {
+    // Before anything closes: past its limit the reply fails, and then no call may run.
+    if (!cut)
+      for (const slot of this.#slots)
+        slot.isTooDeep = this.#budget.addArguments(slot.arguments.received) === "depth";
     this.#openRest(out);
     for (const slot of this.#slots) {
       if (slot.isEcho) continue;
@@ -157,6 +197,8 @@ export class ToolCallAssembler {
       } else this.#closeWhole(slot, slot.call, finished, out);
     }
     this.#slots.length = 0;
+    this.#unopened.clear();
+    this.#hasNames = false;
     this.#byId.clear();
     this.#byIndex.clear();
   }
@@ -164,14 +206,15 @@ export class ToolCallAssembler {
   /** What has not opened yet: half a name that nothing followed, and calls that came the second way. */
   #openRest(out: CallSink): void {
     const way = this.#slots[0]?.way;
-    for (const slot of this.#slots) {
-      if (slot.call !== undefined || slot.name === undefined) continue;
-      const said = comparable(slot);
-      slot.isEcho =
-        slot.way !== way &&
-        this.#slots.some(
-          (other) => other.way === way && other.name === slot.name && comparable(other) === said,
+    let firstWay: Set<string> | undefined;
+    for (const slot of this.#unopened) {
+      if (slot.name === undefined) continue;
+      if (slot.way !== way) {
+        firstWay ??= new Set(
+          this.#slots.flatMap((other) => (other.way === way ? [comparable(other)] : [])),
         );
+        slot.isEcho = firstWay.has(comparable(slot));
+      }
       if (slot.isEcho) this.#repair("call_repeated", slot.name);
       else this.#open(slot, slot.name, out);
     }
@@ -185,11 +228,20 @@ export class ToolCallAssembler {
   }
 
   #closeWhole(slot: Slot, call: AssembledCall, finished: boolean, out: CallSink): void {
+    if (slot.isTooDeep) {
+      const { unsent, text } = slot.arguments.cut();
+      if (unsent !== "") out.push({ type: "call.arguments", call, delta: unsent });
+      this.#repair("arguments_not_whole", text);
+      const { doubted } = slot;
+      out.push(closed(call, text, { whole: false, finished, doubted }));
+      return;
+    }
     const { unsent, calls } = slot.arguments.close();
     if (unsent !== "") out.push({ type: "call.arguments", call, delta: unsent });
     calls.forEach(({ text, whole }, nth) => {
       let current = call;
       if (nth > 0) {
+        this.#budget.addCall();
         current = this.#newCall(undefined, call.name, call.kind);
         out.push({ type: "call.opened", call: current });
         out.push({ type: "call.arguments", call: current, delta: text });
@@ -250,9 +302,10 @@ export class ToolCallAssembler {
   }
 
   #newSlot(index: number | undefined): Slot {
+    this.#budget.addCall();
     const slot = new Slot((code, words) => this.#repair(code, words || (slot.name ?? "")));
     this.#slots.push(slot);
-    this.#unopened += 1;
+    this.#unopened.add(slot);
     if (index !== undefined) this.#byIndex.set(index, slot);
     return slot;
   }
@@ -267,15 +320,16 @@ export class ToolCallAssembler {
 
   #learnExtra(slot: Slot, extra: JsonObject): void {
     slot.extra = extra;
-    if (slot.call !== undefined) this.#extras[slot.call.id] = extra;
+    this.#budget.addValue(extra);
+    if (slot.call !== undefined) this.#extras.set(slot.call.id, extra);
   }
 
   #learnName(slot: Slot, name: string): void {
-    if (slot.name === undefined) slot.name = name;
-    if (slot.name === name) return;
+    if (slot.name === undefined) this.#setName(slot, name);
+    if (slot.name === undefined || slot.name === name) return;
     const joined = joinedName(slot.name, name, this.#options.toolNames);
     if (slot.call === undefined && joined !== slot.name) {
-      slot.name = joined;
+      this.#setName(slot, joined);
       this.#repair("call_name_joined", joined);
       return;
     }
@@ -288,6 +342,8 @@ export class ToolCallAssembler {
   #learnFields(slot: Slot, fragment: ChatToolCallDelta, out: CallSink): void {
     if (!hasUnknownFields(fragment)) return;
     const { ofCall, ofFunction } = unknownFieldsOf(fragment);
+    this.#budget.addValue(ofCall);
+    this.#budget.addValue(ofFunction);
     Object.assign(slot.fields, ofCall);
     Object.assign(slot.described, ofFunction);
     if (slot.call !== undefined) this.#putFields(slot, slot.call, out);
@@ -321,6 +377,14 @@ export class ToolCallAssembler {
     if (delta !== "") out.push({ type: "call.arguments", call, delta });
   }
 
+  #setName(slot: Slot, name: string): void {
+    this.#budget.addText(name.length);
+    slot.name = name;
+    slot.nameMayGrow = this.#mayGrow(name);
+    this.#hasNames = true;
+    this.#mayOpen = true;
+  }
+
   /** Whether a name that is none yet may become one. */
   #mayGrow(present: string): boolean {
     const { toolNames } = this.#options;
@@ -336,8 +400,8 @@ export class ToolCallAssembler {
       slot.kind === "custom" ? "custom" : "function",
     );
     slot.call = call;
-    this.#unopened -= 1;
-    if (slot.extra !== undefined) this.#extras[call.id] = slot.extra;
+    this.#unopened.delete(slot);
+    if (slot.extra !== undefined) this.#extras.set(call.id, slot.extra);
     out.push({ type: "call.opened", call });
     this.#putFields(slot, call, out);
     if (slot.pending !== "") out.push({ type: "call.arguments", call, delta: slot.pending });
@@ -375,6 +439,8 @@ export class ToolCallAssembler {
 class Slot {
   providerId: string | undefined;
   name: string | undefined;
+  /** Half of an offered name, as far as is known. */
+  nameMayGrow = false;
   kind: "function" | "custom" | "unknown" = "unknown";
   call: AssembledCall | undefined;
   extra: JsonObject | undefined;
@@ -384,8 +450,12 @@ class Slot {
   object: string | undefined;
   /** Another tool was named for this call: then it must not run. */
   doubted = false;
+  /** How the upstream itself ended this call: not at all, with an end, or as incomplete. */
+  end: "unstated" | "stated" | "cut" = "unstated";
   /** Whether it came as a call, or was found in the text. */
   way: "call" | "text" = "call";
+  /** Its arguments are nested too deeply to be used. */
+  isTooDeep = false;
   /** It came the other way too, and was opened there. */
   isEcho = false;
   /** What can be sent once the call has opened. */
@@ -393,6 +463,7 @@ class Slot {
   /** The plain text of a custom call. */
   input = "";
   readonly arguments: ArgumentsBuffer;
+  #counted = 0;
 
   constructor(repaired: (code: RepairCode, words: string) => void) {
     this.arguments = new ArgumentsBuffer(repaired);
@@ -407,6 +478,23 @@ class Slot {
     this.input += text;
     return text;
   }
+
+  /** How many characters it has more than when this was last asked. */
+  takeGrowth(): number {
+    const length = this.input.length + this.arguments.length + (this.object?.length ?? 0);
+    const growth = Math.max(0, length - this.#counted);
+    this.#counted += growth;
+    return growth;
+  }
+}
+
+function isHalf(slot: Slot, finished: boolean, takesText: (name: string) => boolean): boolean {
+  if (slot.name === undefined || slot.end === "stated") return false;
+  if (slot.end === "cut") return true;
+  if (slot.kind === "custom") return !finished;
+  if (slot.object !== undefined) return false;
+  if (slot.arguments.peek().every(({ whole }) => whole)) return false;
+  return !(takesText(slot.name) && isPlainInput(slot.arguments.received, finished));
 }
 
 function isShort(id: string | undefined): boolean {
@@ -425,7 +513,8 @@ function startsAnother(slot: Slot, name: string | undefined, text: string): bool
 
 /** What a call says, however it is written: for finding one that came as text and as a call. */
 function comparable(slot: Slot): string {
-  return canonical((slot.object ?? slot.arguments.received).trim() || "{}");
+  const text = canonical((slot.object ?? slot.arguments.received).trim() || "{}");
+  return `${slot.name ?? ""} ${text}`;
 }
 
 interface Closing {

@@ -35,7 +35,7 @@ export class CustomInput {
     unwrapped: boolean;
   } {
     const { arguments: text, whole, received, cut, finished, doubted } = closed;
-    const bare = !whole && finished && !doubted && !received.trimStart().startsWith("{");
+    const bare = !whole && !doubted && isPlainInput(received, finished);
     if (cut || (!whole && !bare))
       return { input: this.#sent, rest: "", whole: false, unwrapped: false };
     const { input, unwrapped } = this.#close(text, whole, received);
@@ -97,6 +97,11 @@ export class CustomInput {
     this.#state = { at: "input", escape: text.slice(end) };
     return unescape(text.slice(0, end));
   }
+}
+
+/** True if a custom tool's input was sent as plain text: only a finish shows that such a text is complete. */
+export function isPlainInput(received: string, finished: boolean): boolean {
+  return finished && !received.trimStart().startsWith("{");
 }
 
 const QUOTE = 34;

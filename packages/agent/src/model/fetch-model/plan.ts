@@ -1,6 +1,8 @@
 import {
   ChatBody,
   chatRequest,
+  errorIn,
+  errorOfEvent,
   estimateRequestTokens,
   genericProfile,
   mendedResponsesRequest,
@@ -19,7 +21,12 @@ import {
   type StreamEnd,
   type StreamMachine,
 } from "@deltawire/wire";
-import type { Redact } from "../../redaction.ts";
+import type { Redactor } from "../../redaction/redactor.ts";
+import {
+  ChatReplyRedactor,
+  ResponsesReplyRedactor,
+  type ReplyRedactor,
+} from "../../redaction/upstream-reply.ts";
 
 /** What a server is asked, and how its reply is read. */
 export interface Plan {
@@ -38,7 +45,7 @@ export interface PlanOptions {
   newId: (prefix: string) => string;
   /** Seconds since 1970. */
   now: number;
-  redact: Redact;
+  redactor: Redactor;
 }
 
 /** Throws a WireError where the wire has no way to say what is asked. */
@@ -48,7 +55,7 @@ export function planFor(request: ResponsesRequest, options: PlanOptions): Plan {
 }
 
 function chatPlan(request: ResponsesRequest, options: PlanOptions): Plan {
-  const { upstream, profile = genericProfile, newId, now, redact } = options;
+  const { upstream, profile = genericProfile, newId, now, redactor } = options;
   const { body, ...forTheReply } = chatRequest(request, {
     profile,
     unseal: (envelope) => opened(envelope, upstream),
@@ -69,16 +76,15 @@ function chatPlan(request: ResponsesRequest, options: PlanOptions): Plan {
           seal: (carry) => sealed(carry, upstream),
           estimateInputTokens: () => estimateRequestTokens(body),
         }),
-        errorOf: (input) => (input === "[DONE]" ? undefined : (input.error ?? undefined)),
-        quotes: (input) => input !== "[DONE]" && input.error !== undefined,
-        redact,
+        errorOf: (input) => (input === "[DONE]" ? undefined : errorIn(input)),
+        redactor: new ChatReplyRedactor(redactor),
       }),
   };
 }
 
 function responsesPlan(request: ResponsesRequest, options: PlanOptions): Plan {
-  const { newId, now, redact } = options;
-  const { body, repairs } = mendedResponsesRequest(request, { isOwnEnvelope });
+  const { newId, now, redactor } = options;
+  const { body, repairs } = mendedResponsesRequest(request, { isOwnEnvelope, newId });
   return {
     path: "/responses",
     body,
@@ -92,9 +98,8 @@ function responsesPlan(request: ResponsesRequest, options: PlanOptions): Plan {
           createdAt: now,
           estimateInputTokens: () => estimateRequestTokens(body),
         }),
-        errorOf: (input) => (input.type === "error" ? (input["error"] ?? input) : undefined),
-        quotes: ({ type }) => type === "response.failed" || type === "error",
-        redact,
+        errorOf: (input) => (input.type === "error" ? errorOfEvent(input) : undefined),
+        redactor: new ResponsesReplyRedactor(redactor),
       }),
   };
 }
@@ -103,12 +108,14 @@ type Event = ResponseEvent | JsonObject;
 
 interface ReplyParts<In> {
   body: StreamMachine<Uint8Array, In>;
-  translator: StreamMachine<In, Event> & { readonly awaitsEnd?: boolean };
+  translator: StreamMachine<In, Event> & {
+    readonly awaitsEnd?: boolean;
+    readonly progress: number;
+  };
   /** The error that an event of the server is, if it is one. */
   errorOf: (input: In) => unknown;
-  /** Whether an event tells of a failure in the provider's words, which may quote what it was sent. */
-  quotes: (input: In) => boolean;
-  redact: Redact;
+  /** Takes secrets out of everything but the model's output. */
+  redactor: ReplyRedactor<In>;
 }
 
 function replyOf<In>(parts: ReplyParts<In>): Reply {
@@ -134,6 +141,11 @@ export class Reply<In = unknown> {
     return !this.ended && this.#parts.translator.awaitsEnd === true;
   }
 
+  /** Grows while the server says something. Comments and empty deltas do not count. */
+  get progress(): number {
+    return this.#parts.translator.progress;
+  }
+
   push(bytes: Uint8Array, out: Event[]): void {
     this.#parts.body.push(bytes, this.#inputs);
     this.#translate(out);
@@ -155,9 +167,10 @@ export class Reply<In = unknown> {
   }
 
   #translate(out: Event[]): void {
-    const { translator, errorOf, quotes, redact } = this.#parts;
-    for (const input of this.#inputs.splice(0)) {
+    const { translator, errorOf, redactor } = this.#parts;
+    for (const received of this.#inputs.splice(0)) {
       if (this.ended) break;
+      const input = redactor.redact(received);
       if (!this.#begun) {
         const refusal = errorOf(input);
         if (refusal !== undefined) {
@@ -168,10 +181,7 @@ export class Reply<In = unknown> {
         this.#begun = true;
       }
       const from = out.length;
-      translator.push(
-        quotes(input) ? (JSON.parse(redact(JSON.stringify(input))) as In) : input,
-        out,
-      );
+      translator.push(input, out);
       if (out.length > from) this.#look(out);
     }
   }

@@ -1,6 +1,7 @@
 import { errorObject, unreachableReasons, upstreamFailure, type JsonObject } from "@deltawire/wire";
 import { ModelError } from "../../model.ts";
-import type { Redact } from "../../redaction.ts";
+import type { Redactor } from "../../redaction/redactor.ts";
+import { errorText } from "../../redaction/upstream-reply.ts";
 
 /** The server, for messages. */
 export interface Place {
@@ -17,21 +18,19 @@ export interface Refusal {
 }
 
 /** A server answered with something that is no reply. */
-export function refusalOf(refusal: Refusal, { at, hasKey }: Place, redact: Redact): ModelError {
+export function refusalOf(refusal: Refusal, { at, hasKey }: Place, redactor: Redactor): ModelError {
   const { status, location = "nowhere", retryAfterMs, words } = refusal;
   if (status >= 300 && status < 400)
     return new ModelError(
       "upstream_redirect",
-      redact(
-        `${at} answered ${status} and points to ${location}; a key is never sent where a redirect says: set the base address to the right one`,
-      ),
+      `${at} answered ${status} and points to ${errorText(location, redactor)}; a key is never sent where a redirect says: set the base address to the right one`,
     );
   const { code, message } = upstreamFailure({ status, ...errorIn(words) });
   const advice =
     status === 401 || status === 403 ? (hasKey ? " and refused the key" : " and wants a key") : "";
   return new ModelError(
-    code === "upstream_error" && status < 500 ? "upstream_refused" : redact(code),
-    redact(`${at} answered ${status}${advice}: ${message}`),
+    code === "upstream_error" && status < 500 ? "upstream_refused" : errorText(code, redactor),
+    `${at} answered ${status}${advice}: ${errorText(message, redactor)}`,
     {
       retryable: !isFinal(code) && (status === 408 || status === 429 || status >= 500),
       retryAfterMs,
@@ -51,10 +50,12 @@ export function retryAfter(headers: Headers, now: number): number | undefined {
 export function failureOf(
   { code, message }: { code: string; message: string },
   { at }: Place,
-  redact: Redact,
+  redactor: Redactor,
 ): ModelError {
   const isPassing = !isFinal(code) && !/invalid|bad_?request|unsupported|filter/i.test(code);
-  return new ModelError(redact(code), redact(`${at}: ${message}`), { retryable: isPassing });
+  return new ModelError(errorText(code, redactor), `${at}: ${errorText(message, redactor)}`, {
+    retryable: isPassing,
+  });
 }
 
 /** Nobody answered. The cause is not handed on: its words may quote what was sent. */
@@ -62,13 +63,14 @@ export function unreachableOf(
   error: unknown,
   timedOut: boolean,
   { at }: Place,
-  redact: Redact,
+  redactor: Redactor,
 ): ModelError {
   const { message, cause } = error as { message?: string; cause?: { code?: string } };
   const code = cause?.code ?? "";
   if (timedOut || /TIMEOUT/.test(code) || code === "ETIMEDOUT")
     return new ModelError("upstream_timeout", `${at} did not answer in time`, { retryable: true });
-  const reason = unreachableReasons[code] ?? redact(code === "" ? (message ?? "") : code);
+  const reason =
+    unreachableReasons[code] ?? errorText(code === "" ? (message ?? "") : code, redactor);
   return new ModelError(
     "upstream_unreachable",
     `${at} cannot be reached: ${reason}; is it running, and is the address right?`,

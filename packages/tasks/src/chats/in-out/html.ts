@@ -1,7 +1,14 @@
 import { unreachable } from "../../error.ts";
 import type { Block, OutputItem } from "../../items.ts";
 import { answerChain, chosenVersion, currentPath } from "../path.ts";
-import type { AnswerNode, AnswerVersion, Attachment, Chat, ContextSnippet } from "../shapes.ts";
+import type {
+  AnswerNode,
+  AnswerVersion,
+  Attachment,
+  Chat,
+  ChatNode,
+  ContextSnippet,
+} from "../shapes.ts";
 import { answerFacts, answerSpeaker } from "./answer-facts.ts";
 import { blobAt, toDataUrl } from "./blob-text.ts";
 import { escaped } from "./escape-html.ts";
@@ -11,17 +18,28 @@ import { linkTo, type Cite } from "./inline-html.ts";
 import { markdownToHtml } from "./markdown-to-html.ts";
 import { isLink } from "./markdown-text.ts";
 import { referenceTitle } from "./references-of.ts";
+import { runToEnd } from "./run-to-end.ts";
 import { inputParts, saidIn, splitResult } from "./said.ts";
 
 /**
  * The current path as one page that needs nothing else: no script, and no request to anywhere. What is not at hand as a
  * blob is linked, and fetched only by somebody who follows the link.
  */
-export function chatToHtml(chat: Chat, options: { blobs: BlobReader; language?: string }): string {
+export function chatToHtml(chat: Chat, options: HtmlOptions): string {
+  return runToEnd(chatToHtmlSteps(chat, options));
+}
+
+export interface HtmlOptions {
+  readonly blobs: BlobReader;
+  readonly language?: string;
+}
+
+/** The same message by message, for a chat of megabytes: the caller may do something else between the steps. */
+export function* chatToHtmlSteps(chat: Chat, options: HtmlOptions): Generator<void, string> {
   const { language = "" } = options;
   const lang = /^[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8})*$/.test(language) ? ` lang="${language}"` : "";
   const title = escaped(chat.title.trim() || "Chat");
-  const page = new Page(options.blobs);
+  const body = yield* new Page(options.blobs).chat(chat);
   return `<!doctype html>
 <html${lang}>
 <head>
@@ -36,7 +54,7 @@ export function chatToHtml(chat: Chat, options: { blobs: BlobReader; language?: 
 <body>
 <header><h1 dir="auto">${title}</h1></header>
 <main>
-${page.chat(chat)}
+${body}
 </main>
 </body>
 </html>
@@ -53,28 +71,30 @@ class Page {
     this.#blobs = blobs;
   }
 
-  chat(chat: Chat): string {
+  *chat(chat: Chat): Generator<void, string> {
     const { instructions = "" } = chat.settings;
-    return [
-      instructions === "" ? "" : details("Instructions", said(instructions)),
-      ...currentPath(chat).map((node) => {
-        switch (node.kind) {
-          case "separator":
-            return `<p class="cut">What stands above is not told to the model.</p>`;
-          case "user": {
-            const { text, contexts, attachments } = chosenVersion(node);
-            const body = [said(text), ...contexts.map(contextHtml), this.#media(attachments)];
-            return section("user", "You", node.hidden, body);
-          }
-          case "answer":
-            return this.#answer(node);
-          default:
-            return unreachable(node);
-        }
-      }),
-    ]
-      .filter((html) => html !== "")
-      .join("\n");
+    const sections = [instructions === "" ? "" : details("Instructions", said(instructions))];
+    for (const node of currentPath(chat)) {
+      sections.push(this.#node(node));
+      yield;
+    }
+    return sections.filter((html) => html !== "").join("\n");
+  }
+
+  #node(node: ChatNode): string {
+    switch (node.kind) {
+      case "separator":
+        return `<p class="cut">What stands above is not told to the model.</p>`;
+      case "user": {
+        const { text, contexts, attachments } = chosenVersion(node);
+        const body = [said(text), ...contexts.map(contextHtml), this.#media(attachments)];
+        return section("user", "You", node.hidden, body);
+      }
+      case "answer":
+        return this.#answer(node);
+      default:
+        return unreachable(node);
+    }
   }
 
   #answer(node: AnswerNode): string {

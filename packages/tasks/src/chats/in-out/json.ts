@@ -3,6 +3,7 @@ import type { JsonValue } from "../../json.ts";
 import type { OutputItem } from "../../items.ts";
 import { wellFormedJson } from "../../well-formed.ts";
 import type { ChatVariable } from "../chat-store.ts";
+import { maxMessages, tooManyMessages } from "../chat-limits.ts";
 import { isPlainObject, problem } from "../check-value.ts";
 import { isRunning } from "../running.ts";
 import type { AnswerVersion, Chat, ChatNode } from "../shapes.ts";
@@ -66,6 +67,7 @@ export function chatToJson({ chat, replays, variables, blobs, exported_at }: Cha
 export function chatsFromJson(value: unknown, world: ImportWorld): Imported {
   const problems = firstOf(
     () => checkVersion(value),
+    () => checkCounts(value),
     () => checkJson(value, ""),
     () => checkChatFile(value, ""),
     () => checkWhole(value as ChatFile, world),
@@ -99,6 +101,17 @@ function checkVersion(value: unknown): string[] {
   return value["version"] === chatFileVersion
     ? []
     : problem("version", `must be ${chatFileVersion}: another program has written this file`);
+}
+
+/** Before anything is read of them. */
+function checkCounts(value: unknown): string[] {
+  const chats = isPlainObject(value) && Array.isArray(value["chats"]) ? value["chats"] : [];
+  return chats.flatMap((one: unknown, index) => {
+    const chat = isPlainObject(one) ? one["chat"] : undefined;
+    const nodes = isPlainObject(chat) ? chat["nodes"] : undefined;
+    const count = isPlainObject(nodes) ? Object.keys(nodes).length : 0;
+    return count > maxMessages ? tooManyMessages(count, `chats[${index}]`) : [];
+  });
 }
 
 function checkWhole({ chats, blobs }: ChatFile, world: ImportWorld): string[] {

@@ -23,19 +23,28 @@ import type {
 import { answerFacts, answerSpeaker } from "./answer-facts.ts";
 import { codeSpan, enclosed, fenced, inline, isLink, link } from "./markdown-text.ts";
 import { cutAtMarkers, referenceTitle } from "./references-of.ts";
+import { runToEnd } from "./run-to-end.ts";
 import { inputParts, saidIn, splitResult } from "./said.ts";
 
 /** The current path; with `all`, every branch and every version of what was said. */
 export function chatToMarkdown(chat: Chat, options: { all?: boolean } = {}): string {
+  return runToEnd(chatToMarkdownSteps(chat, options));
+}
+
+/** The same message by message, for a chat of megabytes: the caller may do something else between the steps. */
+export function* chatToMarkdownSteps(
+  chat: Chat,
+  options: { all?: boolean } = {},
+): Generator<void, string> {
   const writer = new MarkdownWriter(options.all === true);
   writer.add(`# ${inline(chat.title.trim()) || "Chat"}`);
   const { instructions = "" } = chat.settings;
   if (instructions !== "") writer.details("Instructions", [enclosed(instructions)]);
-  writer.branch(currentPath(chat));
+  yield* writer.branch(currentPath(chat));
   if (options.all === true)
     for (const branch of otherBranches(chat)) {
       writer.beginBranch(branch[0]?.parent ?? null);
-      writer.branch(branch);
+      yield* writer.branch(branch);
     }
   return writer.text();
 }
@@ -84,8 +93,9 @@ class MarkdownWriter {
     this.add(`# Another branch, ${where}`);
   }
 
-  branch(nodes: readonly ChatNode[]): void {
+  *branch(nodes: readonly ChatNode[]): Generator<void, void> {
     for (const node of nodes) {
+      yield;
       if (node.kind === "separator") {
         this.add("* * *", "*What stands above is not told to the model.*");
         continue;

@@ -1,5 +1,6 @@
 import type { JsonValue } from "../../json.ts";
 import type { OutputItem } from "../../items.ts";
+import { maxMessages, tooManyMessages } from "../chat-limits.ts";
 import { checkTitle } from "../check-edit.ts";
 import { isPlainObject, problem } from "../check-value.ts";
 import type { EditWorld, NewAnswer, NewMessage } from "../edit.ts";
@@ -17,9 +18,12 @@ import { PartReader } from "./openai-parts.ts";
  * results. Each answer needs a message before it: where the list begins with an answer, that is an empty one.
  */
 export function chatsFromOpenAi(value: unknown, world: ImportWorld): Imported {
+  const { messages, title, path } = messageList(value);
+  // Results of tools are no messages of a chat.
+  if (Array.isArray(messages) && messages.length > 10 * maxMessages)
+    return { ok: false, problems: tooManyMessages(messages.length, path) };
   const problems = checkJson(value, "");
   if (problems.length > 0) return { ok: false, problems };
-  const { messages, title, path } = messageList(value);
   if (title !== undefined) problems.push(...checkTitle(title));
   const reader = new MessageReader(world, problems);
   if (!Array.isArray(messages) || messages.length === 0)

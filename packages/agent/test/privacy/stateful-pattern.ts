@@ -1,0 +1,6 @@
+/* A pattern whose automaton has a state of its own for nearly every place of a text, so that a search reaches its limit. */
+
+export const statefulPattern = "[ab]{400}a[ab]*x!";
+
+/** A fixed sequence of "a" and "b" without a period. */
+export const statefulText = `${Array.from({ length: 60_000 }, (_, at) => (Math.sin(at * at) > 0 ? "a" : "b")).join("")}x!`;

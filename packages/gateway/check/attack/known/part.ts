@@ -1,0 +1,212 @@
+import type { AttackCase, Part } from "../cases.ts";
+import { send } from "../client.ts";
+import { RawConnection } from "../connections.ts";
+import { endFaults, type Wire } from "../judge-reply.ts";
+import { playScript } from "../scripted-model.ts";
+import { secretFor, SecretWatch } from "../secrets.ts";
+import { goodWord } from "../upstream/good-replies.ts";
+import { hostileUpstream } from "../upstream/hostile-upstream.ts";
+import * as zlib from "node:zlib";
+import { chatCases } from "./chats.ts";
+import { machineCases } from "./machine.ts";
+import { injected, knownReplies, splittingReply, splittingVariants } from "./replies.ts";
+
+const wires: readonly Wire[] = ["chat", "responses"];
+/** A reply that has ended reaches its client within this time. */
+const endMs = 10_000;
+
+/** Attacks that once succeeded and are not in the tables of the other parts, with the numbers with which they did. */
+export async function knownPart(token: string, isWanted: (name: string) => boolean): Promise<Part> {
+  const key = secretFor("key of the known upstream");
+  const upstream = await hostileUpstream((path, body) => {
+    if (!/\/(?:responses|chat\/completions)$/.test(path)) return splittingReply;
+    return knownReplies[body["model"] as string] ?? playScript;
+  });
+  const secrets = new SecretWatch({ "the key of the upstream": key, "the token": token });
+  const cases = [
+    ...replyCases(token),
+    ...requestCases(token),
+    ...chatCases(token),
+    ...machineCases(),
+  ];
+  return {
+    name: "known attacks",
+    toml: `${wires.map((wire) => `[upstreams.${wire}]\nbase_url = "${upstream.url}/v1"\nspeaks = "${wire}"\napi_key = "${key}"\nmodels = ["m"]\nretries = 0\nidle_timeout_seconds = 5\n`).join("")}[chats]\nmodel = "chat/m"\ntitles = false\n`,
+    cases: cases.filter(({ name }) => isWanted(name)),
+    atOnce: 3,
+    secrets,
+    close: () => upstream.close(),
+  };
+}
+
+/** For both client wires, both upstream wires and both forms: what a reply lacks that was given by a known model. */
+async function wireFaults(
+  url: string,
+  token: string,
+  model: string,
+  upstreams: readonly Wire[],
+  fault: (status: number, text: string) => string | undefined,
+): Promise<string[]> {
+  const faults: string[] = [];
+  for (const upstream of upstreams)
+    for (const wire of wires)
+      for (const stream of [true, false]) {
+        const body = {
+          model: `${upstream}/${model}`,
+          stream,
+          ...(wire === "chat"
+            ? { messages: [{ role: "user", content: "Hello" }] }
+            : { input: "Hello" }),
+        };
+        const reply = await send(url, {
+          path: wire === "chat" ? "/v1/chat/completions" : "/v1/responses",
+          headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+          body: JSON.stringify(body),
+          timeoutMs: endMs,
+        });
+        const found = [...endFaults(reply), ...[fault(reply.status, reply.text) ?? []].flat()];
+        faults.push(
+          ...found.map(
+            (each) => `${wire} on ${upstream}, ${stream ? "streamed" : "complete"}: ${each}`,
+          ),
+        );
+      }
+  return faults;
+}
+
+function replyCases(token: string): AttackCase[] {
+  return [
+    ...["empty", "false", "null", "zero"].map((kind): AttackCase => ({
+      name: `good replies whose error is ${kind}`,
+      requests: 16,
+      async run({ url }) {
+        const once = (): Promise<string[]> =>
+          wireFaults(url, token, `${kind}-error`, wires, (status, text) =>
+            status === 200 && text.includes(goodWord)
+              ? undefined
+              : `${status} ${text.slice(0, 300)}`,
+          );
+        // The second time shows whether the first was held against the upstream.
+        return [...(await once()), ...(await once())];
+      },
+    })),
+    {
+      name: "a Responses upstream that ends with cancelled",
+      requests: 4,
+      run: ({ url }) =>
+        wireFaults(url, token, "cancelled", ["responses"], (status) =>
+          status === 500 ? "status 500" : undefined,
+        ),
+    },
+    {
+      name: "headers of an upstream that split the reply",
+      requests: splittingVariants * 4,
+      async run({ url }) {
+        const faults: string[] = [];
+        for (let variant = 0; variant < splittingVariants; variant += 1)
+          for (const path of [
+            "/v1/embeddings",
+            "/v1/images/generations",
+            "/v1/audio/speech",
+            "/v1/audio/transcriptions",
+          ]) {
+            const connection = new RawConnection(url);
+            const isUpload = path.endsWith("transcriptions");
+            const body = isUpload
+              ? `--x\r\ncontent-disposition: form-data; name="model"\r\n\r\nchat/v${variant}\r\n--x--\r\n`
+              : JSON.stringify({ model: `chat/v${variant}`, input: "x", voice: "y", prompt: "z" });
+            await connection.write(
+              `POST ${path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${token}\r\ncontent-type: ${isUpload ? "multipart/form-data; boundary=x" : "application/json"}\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`,
+            );
+            if (!(await connection.until(() => connection.isClosed, endMs)))
+              faults.push(`${path}: no end`);
+            const { received } = connection;
+            connection.destroy();
+            if (
+              received.split("\r\n").some((line) => line.startsWith(injected)) ||
+              connection.statuses.length !== 1
+            )
+              faults.push(`${path}, variant ${variant}: ${received.slice(0, 500)}`);
+            if (connection.statuses.includes(500))
+              faults.push(`${path}, variant ${variant}: ${received.slice(0, 500)}`);
+          }
+        return faults;
+      },
+    },
+  ];
+}
+
+const blanks = " ".repeat(31_000);
+const acceptEncodings: Record<string, string> = {
+  "blanks before": `${blanks}gzip`,
+  "blanks within": `gzip${blanks};q=1`,
+  "blanks between": `gzip;${blanks}q=1,${blanks.slice(0, 10)}br`,
+  "blanks and no word": `x${blanks}x`,
+  tabs: `gzip${"\t".repeat(31_000)}x`,
+  commas: ",".repeat(31_000),
+  semicolons: `gzip${";".repeat(31_000)}`,
+  digits: `gzip;q=0.${"0".repeat(31_000)}`,
+};
+
+function requestCases(token: string): AttackCase[] {
+  return [
+    ...Object.entries(acceptEncodings).map(([name, value]): AttackCase => ({
+      name: `ten requests at once with an Accept-Encoding of 31 KB: ${name}`,
+      requests: 30,
+      async run({ url }) {
+        const faults: string[] = [];
+        for (const path of ["/", "/openapi.json", "/assets/x.js"]) {
+          const connection = new RawConnection(url);
+          await connection.write(
+            `GET ${path} HTTP/1.1\r\nhost: localhost\r\naccept-encoding: ${value}\r\n\r\n`.repeat(
+              10,
+            ),
+          );
+          const isDone = (): boolean => connection.isClosed || connection.statuses.length >= 10;
+          if (!(await connection.until(isDone, 20_000)))
+            faults.push(`${path}: ${connection.statuses.length} of 10 answers`);
+          if (connection.statuses.includes(500)) faults.push(`${path}: 500`);
+          connection.destroy();
+        }
+        return faults;
+      },
+    })),
+    {
+      name: "/openapi.json a hundred times at once",
+      requests: 100,
+      async run({ url }) {
+        const connection = new RawConnection(url);
+        await connection.write("GET /openapi.json HTTP/1.1\r\nhost: localhost\r\n\r\n".repeat(100));
+        const isDone = (): boolean => connection.isClosed || connection.statuses.length >= 100;
+        const done = await connection.until(isDone, 30_000);
+        connection.destroy();
+        return done ? [] : [`${connection.statuses.length} of 100 answers`];
+      },
+    },
+    {
+      name: "six bodies in zstd at once that unpack to 60 MB of {},",
+      requests: 6,
+      alone: true,
+      async run({ url }) {
+        bomb ??= zlib.zstdCompressSync(
+          Buffer.from(`{"model":"chat/m","input":[${"{},".repeat(20_000_000)}{}]}`),
+        );
+        const body = bomb;
+        const headers = {
+          authorization: `Bearer ${token}`,
+          "content-type": "application/json",
+          "content-encoding": "zstd",
+        };
+        const replies = await Promise.all(
+          Array.from({ length: 6 }, () => send(url, { path: "/v1/responses", headers, body })),
+        );
+        return replies.flatMap((reply) => [
+          ...endFaults(reply),
+          ...(reply.status === 500 ? ["status 500"] : []),
+        ]);
+      },
+    },
+  ];
+}
+
+let bomb: Uint8Array | undefined;

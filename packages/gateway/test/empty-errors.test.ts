@@ -1,0 +1,88 @@
+import type { JsonValue } from "@deltawire/wire";
+import { describe, expect, test } from "vitest";
+import { hello, helloChat, scene } from "./scene.ts";
+import { beginStream, chunk, event } from "./scripted-upstream.ts";
+import { namedEvent, sendJson, streamed, wholeReply } from "./wire-replies.ts";
+
+const empty: JsonValue[] = ["", " ", false, 0, null, {}, [], { code: 0, message: "" }, [null]];
+const meaningful: JsonValue[] = ["broken", true, 7, { message: "broken" }, ["broken"], { code: 1 }];
+const wires = [
+  ["chat", "/chat/completions"],
+  ["chat", "/responses"],
+  ["responses", "/chat/completions"],
+  ["responses", "/responses"],
+] as const;
+
+/** A good reply with this value in every place in which an error could stand. */
+async function replies(
+  speaks: "chat" | "responses",
+  path: string,
+  error: JsonValue,
+  stream: boolean,
+): Promise<{ status: number; text: string; circuit: string | undefined }> {
+  const { gateway } = await scene(
+    ({ body }, response) => {
+      if (body["stream"] !== true) {
+        const whole = wholeReply(speaks, { text: ["Good", "bye"] });
+        return sendJson(response, { ...whole, error });
+      }
+      beginStream(response);
+      if (speaks === "chat") {
+        for (const content of ["Good", "bye"]) {
+          const { choices, ...rest } = chunk({ content });
+          const [choice] = choices as object[];
+          response.write(event({ error, ...rest, choices: [{ ...choice, error }] }));
+        }
+        response.write(event({ ...chunk({}, "stop"), error }));
+        return void response.end(event("[DONE]"));
+      }
+      for (const text of streamed("responses", { text: ["Good", "bye"] })) {
+        const data = JSON.parse(text.slice(text.indexOf("data: ") + 6)) as { response?: object };
+        const within = data.response === undefined ? {} : { response: { ...data.response, error } };
+        response.write(namedEvent({ ...data, error, ...within } as never));
+      }
+      response.end();
+    },
+    { upstream: { speaks, retries: 0 } },
+  );
+  const body = path === "/responses" ? hello : helloChat;
+  let last = { status: 0, text: "" };
+  // Five failures would pause the model.
+  for (let nth = 0; nth < 6; nth += 1) {
+    const reply = await gateway.post(path, { ...body, stream });
+    last = { status: reply.status, text: await reply.text() };
+  }
+  return { ...last, circuit: gateway.relay.upstreams.get("up")?.health.state };
+}
+
+describe.each(wires)("a %s upstream, asked on %s", (speaks, path) => {
+  test.each(empty)("an error of %j beside a good answer is none", async (error) => {
+    for (const stream of [true, false]) {
+      const { status, text, circuit } = await replies(speaks, path, error, stream);
+      expect([status, circuit]).toEqual([200, "closed"]);
+      expect(text).toMatch(stream ? /Good[^]*bye[^]*(?:\[DONE\]|response\.completed)/ : /Goodbye/);
+      expect(text).not.toMatch(/response\.failed|"error":(?!null)/);
+    }
+  });
+});
+
+describe.each(wires.slice(0, 2))("a %s upstream, asked on %s", (speaks, path) => {
+  test.each(meaningful)("an error of %j is one", async (error) => {
+    const { text } = await replies(speaks, path, error, true);
+    expect(text).toMatch(/"error":\s*[{"]|response\.failed/);
+  });
+});
+
+test.each([{}, [], { message: "" }])(
+  "a chunk that is nothing but an error of %j is one",
+  async (error) => {
+    const { gateway } = await scene(
+      (_request, response) => {
+        beginStream(response);
+        response.end(event({ error }));
+      },
+      { upstream: { retries: 0 } },
+    );
+    expect((await gateway.post("/chat/completions", helloChat)).status).toBe(502);
+  },
+);

@@ -1,0 +1,357 @@
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import type { ServerResponse } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { JsonObject } from "@deltawire/wire";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { ask } from "./raw-http.ts";
+import { upstreamToml, type TestGateway } from "./running-gateway.ts";
+import { aGateway, anUpstream, hello, helloChat, until } from "./scene.ts";
+import { beginStream, chunk, event, says, type Script } from "./scripted-upstream.ts";
+import { namedEvent, sendJson, streamed, wholeReply } from "./wire-replies.ts";
+
+const key = 'sk-proj-Q7/xYzA0b9"c+d&41f6e2ab77Kp3Wm';
+const token = "token-of-a-laptop-5f2c81d09e";
+
+const base64 = (text: string): string => Buffer.from(text).toString("base64");
+const escaped = Array.from(key, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
+
+/** The key as servers write it in their errors. */
+const forms = {
+  plain: key,
+  json: JSON.stringify({ key }),
+  slashes: JSON.stringify(key).replaceAll("/", "\\/"),
+  escaped: escaped.join(""),
+  url: encodeURIComponent(key),
+  basic: base64(`user:${key}`),
+  base64: base64(key),
+};
+const quoted = `Authorization: "Bearer ${forms.plain}" ${Object.values(forms).join(" ")}`;
+/** So long that a text which is cut at a round length is cut within the key. */
+const filled = (length: number): string => "x".repeat(Math.max(0, length - 30)) + key;
+
+const error = { message: quoted, type: quoted, code: quoted, param: quoted, debug: [{ quoted }] };
+const cuts = [200, 300, 500, 1000, 2000, 4096, 16_384, 64 * 1024];
+
+/** How a hostile or careless server answers a request on the Chat wire, by the name of the model. */
+const chatReplies: Record<string, (response: ServerResponse) => unknown> = {
+  "error-object": (response) => sendJson(response, { error }),
+  "error-text": (response) => sendJson(response, { error: quoted }),
+  "vllm-complete": (response) => sendJson(response, { object: "error", ...error }),
+  "fastapi-complete": (response) => sendJson(response, { detail: quoted }),
+  "fastapi-list": (response) => sendJson(response, { detail: [{ msg: quoted, loc: [quoted] }] }),
+  "vllm-first": streams({ object: "error", ...error }),
+  "vllm-later": streams(chunk({ content: "Hi" }), { object: "error", ...error }),
+  "fastapi-later": streams(chunk({ content: "Hi" }), { detail: quoted }),
+  "message-later": streams(chunk({ content: "Hi" }), { message: quoted, code: 500 }),
+  "openrouter-first": streams({ ...chunk({}), choices: [{ index: 0, delta: {}, error }] }),
+  "openrouter-later": streams(chunk({ content: "Hi" }), {
+    ...chunk({}),
+    choices: [{ index: 0, delta: { content: "" }, finish_reason: "error", error }],
+  }),
+  "openrouter-complete": (response) =>
+    sendJson(response, {
+      ...wholeReply("chat", { text: ["Hi"] }),
+      choices: [
+        { index: 0, message: { role: "assistant", content: "Hi" }, finish_reason: "error", error },
+      ],
+    }),
+  "beside-the-answer": streams(
+    { ...chunk({ content: "Hi" }), debug: { headers: [quoted] }, system_fingerprint: quoted },
+    { ...chunk({ content: "Hi", x_trace: quoted }), provider: quoted },
+    chunk({}, "stop"),
+    "[DONE]",
+  ),
+  comment: (response) => {
+    beginStream(response);
+    response.write(event(chunk({ content: "Hi" })));
+    response.write(`: ${quoted}\n\n${event(chunk({ content: "Hi" }))}`);
+    response.end(event(chunk({}, "stop")) + event("[DONE]"));
+  },
+  "not-json": (response) => {
+    beginStream(response);
+    response.end(`data: {${quoted}\n\ndata: [DONE]\n\n`);
+  },
+  page: (response) => response.writeHead(200).end(`<html>${quoted}</html>`),
+  status: (response) => response.writeHead(500).end(JSON.stringify({ error })),
+  "status-lesson": (response) =>
+    response.writeHead(400).end(
+      JSON.stringify({
+        error: { message: `Unsupported parameter: '${key}' ${quoted}`, param: key },
+      }),
+    ),
+  redirect: (response) =>
+    response.writeHead(307, { location: `http://127.0.0.1:9/?${forms.url}` }).end(),
+  ...Object.fromEntries(
+    cuts.flatMap((length) => [
+      [
+        `cut-page-${length}`,
+        (response: ServerResponse) => response.writeHead(200).end(filled(length)),
+      ],
+      [
+        `cut-status-${length}`,
+        (response: ServerResponse) => response.writeHead(503).end(filled(length)),
+      ],
+      [
+        `cut-lesson-${length}`,
+        (response: ServerResponse) =>
+          response.writeHead(400).end(`Unsupported parameter: 'seed' ${filled(length)}`),
+      ],
+      [
+        `cut-error-${length}`,
+        (response: ServerResponse) => sendJson(response, { error: { message: filled(length) } }),
+      ],
+    ]),
+  ),
+};
+
+const begun = () => streamed("responses", { text: ["Hi"] }).slice(0, 5);
+const response = (fields: JsonObject): JsonObject => ({
+  id: "resp_1",
+  object: "response",
+  output: [],
+  ...fields,
+});
+const ends = (type: string, fields: JsonObject) => (reply: ServerResponse) => {
+  beginStream(reply);
+  reply.end([...begun(), namedEvent({ type, response: response(fields) })].join(""));
+};
+
+/** The same on the Responses wire. */
+const responsesReplies: typeof chatReplies = {
+  ...Object.fromEntries(
+    Object.entries(chatReplies).filter(([name]) => !/openrouter|beside|comment/.test(name)),
+  ),
+  failed: ends("response.failed", { status: "failed", error }),
+  "failed-text": ends("response.failed", { status: "failed", error: quoted }),
+  cancelled: ends("response.cancelled", { status: "cancelled", error }),
+  incomplete: ends("response.incomplete", {
+    status: "incomplete",
+    incomplete_details: { reason: quoted, debug: quoted },
+  }),
+  "completed-metadata": ends("response.completed", {
+    status: "completed",
+    metadata: { quoted },
+    user: quoted,
+  }),
+  "error-event": (reply) => {
+    beginStream(reply);
+    reply.end([...begun(), namedEvent({ ...error, type: "error" })].join(""));
+  },
+  "unknown-event": (reply) => {
+    beginStream(reply);
+    reply.end([...begun(), namedEvent({ type: "response.debug", headers: { quoted } })].join(""));
+  },
+  "complete-failed": (reply) => sendJson(reply, response({ status: "failed", error })),
+  "complete-incomplete": (reply) =>
+    sendJson(reply, response({ status: "incomplete", incomplete_details: { reason: quoted } })),
+};
+
+/** What the other endpoints answer. */
+const otherReplies: typeof chatReplies = {
+  json: (reply) => sendJson(reply, { data: [], debug: quoted }),
+  "large-json": (reply) => {
+    reply.writeHead(200, { "content-type": "application/json" });
+    reply.write(`{"data":"${"x".repeat(70_000)}`);
+    reply.end(`${key}"}`);
+  },
+  "in-pieces": (reply) => {
+    reply.writeHead(200, { "content-type": "application/json" });
+    const text = JSON.stringify({ quoted });
+    let at = 0;
+    const next = (): void => {
+      if (at >= text.length) return void reply.end();
+      reply.write(text.slice(at, (at += 7)), () => setImmediate(next));
+    };
+    next();
+  },
+  events: (reply) => {
+    beginStream(reply);
+    reply.write(`data: {"type":"x","debug":${JSON.stringify(quoted).slice(0, 40)}`);
+    setTimeout(() => reply.end(`${JSON.stringify(quoted).slice(40)}}\n\n`), 5);
+  },
+  headers: (reply) => {
+    reply.writeHead(200, {
+      "content-type": `application/json; key="${forms.url}"`,
+      "content-disposition": `attachment; filename="${forms.basic}"`,
+    });
+    reply.end("{}");
+  },
+  "bad-error": (reply) => reply.writeHead(400).end(filled(500)),
+};
+
+function streams(...events: unknown[]): (response: ServerResponse) => void {
+  return (reply) => {
+    beginStream(reply);
+    reply.end(events.map(event).join(""));
+  };
+}
+
+const script: Script = ({ body, path }, reply) => {
+  const model = body["model"] as string;
+  const replies = /chat/.test(path)
+    ? chatReplies
+    : /responses/.test(path)
+      ? responsesReplies
+      : otherReplies;
+  for (const name of ["x-request-id", "set-cookie", "x-ratelimit-remaining", "retry-after"])
+    reply.setHeader(name, forms.url);
+  (replies[model] ?? ((given) => says(given, "fine")))(reply);
+};
+
+interface Fixture {
+  gateway: TestGateway;
+  got: string[];
+  request: (method: string, path: string, body?: unknown) => Promise<void>;
+}
+
+async function start(toml = "", dataFolder?: string): Promise<Fixture> {
+  const upstream = await anUpstream(script, {
+    listModels: (reply) =>
+      reply.writeHead(200).end(JSON.stringify({ data: [{ id: key }, { id: "m" }] })),
+  });
+  const settings = { api_key: "env:KEY", retries: 0 };
+  const gateway = await aGateway(
+    `[server]
+port = 0
+log_level = "debug"
+[clients.laptop]
+token = "env:TOKEN"
+${toml}
+${upstreamToml("chat", upstream.url, settings)}
+${upstreamToml("responses", upstream.url, { ...settings, speaks: "responses" })}`,
+    { env: { KEY: key, TOKEN: token }, ...(dataFolder === undefined ? {} : { dataFolder }) },
+  );
+  const got: string[] = [];
+  return {
+    gateway,
+    got,
+    async request(method, path, body) {
+      const reply = await ask(gateway.url + path, {
+        method,
+        headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      got.push(
+        `${method} ${path} ${JSON.stringify(body)}\n${reply.status} ${JSON.stringify(reply.headers)} ${reply.text}`,
+      );
+    },
+  };
+}
+
+describe("no eight characters of a key, in any form, are in a reply, the log or a page of the gateway", () => {
+  const combinations = [
+    ["chat", "/v1/chat/completions"],
+    ["chat", "/v1/responses"],
+    ["responses", "/v1/chat/completions"],
+    ["responses", "/v1/responses"],
+  ] as const;
+
+  test.each(combinations)("a %s upstream, asked on %s", async (speaks, path) => {
+    const { gateway, got, request } = await start();
+    const names = Object.keys(speaks === "chat" ? chatReplies : responsesReplies);
+    for (const name of names)
+      for (const stream of [true, false]) {
+        const body = path.endsWith("responses") ? hello : { ...helloChat, seed: 1 };
+        await request("POST", path, { ...body, model: `${speaks}/${name}`, stream });
+      }
+    for (const page of ["upstreams", "lessons", "codex"])
+      await request("GET", `/deltawire/${page}`);
+    for (const page of ["/healthz", "/v1/models"]) await request("GET", page);
+    expect(got.length).toBe(names.length * 2 + 5);
+    expect(got.some((text) => text.includes("[redacted]"))).toBe(true);
+    expect(leaks([...got.map(replyOf), ...gateway.lines])).toEqual([]);
+  });
+
+  test("the endpoints that pass everything on", async () => {
+    const { gateway, got, request } = await start();
+    for (const path of ["/v1/embeddings", "/v1/images/generations", "/v1/audio/speech"])
+      for (const name of Object.keys(otherReplies))
+        await request("POST", path, { model: `chat/${name}`, input: "x" });
+    expect(leaks([...got.map(replyOf), ...gateway.lines])).toEqual([]);
+    const large = got.find((text) => text.includes("large-json"));
+    expect(large).toContain(`${"x".repeat(70_000)}[redacted]`);
+  });
+
+  test("tasks and chats, and what is stored of them", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "keys-"));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const agents = ["vllm-later", "openrouter-first", "cut-status-500", "fastapi-complete"];
+    agents.push("cut-lesson-500", "status-lesson");
+    const toml = agents.map((name) => `[agents.${name}]\nmodel = "chat/${name}"\n`).join("");
+    const { gateway, got, request } = await start(toml, folder);
+    for (const agent of agents) await request("POST", "/api/tasks", { agent, input: "Go" });
+    const logged = (words: string): number =>
+      gateway.lines.filter((line) => line.includes(words)).length;
+    // Some are tried again later; what is stored until then is enough.
+    await until("every model was asked", () => logged('"msg":"model round"') >= agents.length);
+    await until("a task has failed", () => logged('"status":"failed"') > 0);
+    await request("GET", "/api/tasks");
+    for (const text of got.slice(0, agents.length)) {
+      const id = /"(task_\w+)"/.exec(text)?.[1] ?? "";
+      await request("GET", `/api/tasks/${id}`);
+    }
+    const files = (await readdir(folder, { withFileTypes: true })).filter((file) => file.isFile());
+    const stored = await Promise.all(
+      files.map(({ name }) => readFile(join(folder, name), "latin1")),
+    );
+    expect(stored.some((text) => text.includes("[redacted]"))).toBe(true);
+    expect(leaks([...got.map(replyOf), ...gateway.lines, ...stored])).toEqual([]);
+  });
+});
+
+test("the model's own words and arguments are never changed", async () => {
+  const { got, request } = await start();
+  const words = `Your key is ${key}.`;
+  const upstream = await anUpstream((_request, reply) => says(reply, words));
+  const gateway = await aGateway(upstreamToml("up", upstream.url, { api_key: key }));
+  for (const path of ["/chat/completions", "/responses"])
+    for (const stream of [true, false]) {
+      const body = path === "/responses" ? hello : helloChat;
+      const reply = await gateway.post(path, { ...body, model: "up/m", stream });
+      expect(await reply.text()).toContain(JSON.stringify(words).slice(1, -1));
+    }
+  await request("GET", "/healthz");
+  expect(got).toHaveLength(1);
+});
+
+test.each([
+  ["as it is", token],
+  ["percent-encoded", Array.from(token, (c) => `%${c.charCodeAt(0).toString(16)}`).join("")],
+  ["in part", `%74${token.slice(1)}`],
+  ["twice", Array.from(token, (c) => `%25${c.charCodeAt(0).toString(16)}`).join("")],
+  ["beside malformed sequences", `%zz%74${token.slice(1)}%`],
+  ["in a query", `x?token=%74${token.slice(1)}`],
+])("a token in a path stays out of the log: %s", async (_name, path) => {
+  const { gateway, request } = await start();
+  await request("GET", `/v1/${path}`);
+  await request("POST", `/v1/models/${path}`);
+  expect(gateway.lines.filter((line) => line.includes("/v1/"))).toHaveLength(2);
+  expect(gateway.lines.filter((line) => decoded(line).includes(token.slice(0, 12)))).toEqual([]);
+});
+
+function decoded(text: string): string {
+  const once = text.replaceAll(/%([0-9a-f]{2})/gi, (_all, hex: string) =>
+    String.fromCharCode(Number.parseInt(hex, 16)),
+  );
+  return once === text ? text : decoded(once);
+}
+
+/** Without what the test itself sent. */
+function replyOf(text: string): string {
+  return text.slice(text.indexOf("\n") + 1);
+}
+
+/** Texts that hold eight characters in a row of a key or a token, in any of their forms. */
+function leaks(texts: readonly string[]): string[] {
+  const parts = new Set<string>();
+  for (const form of [...Object.values(forms), JSON.stringify(key).slice(1, -1), token])
+    for (let at = 0; at + 8 <= form.length; at += 1) parts.add(form.slice(at, at + 8));
+  // Of any key, and of any base64 behind "user:".
+  for (const common of ["sk-proj-", base64("user:").slice(0, 6)])
+    for (const part of parts) if (part.startsWith(common) && part.length <= 8) parts.delete(part);
+  return texts.flatMap((text) => {
+    const part = [...parts].find((each) => text.includes(each));
+    return part === undefined ? [] : [`${part} in ${text.slice(0, 300)}`];
+  });
+}

@@ -1,0 +1,123 @@
+import { genericProfile } from "@deltawire/wire";
+import { expect, test } from "vitest";
+import { workTime } from "../../../test/work-time.ts";
+import { lessonOf } from "../src/learning/lessons.ts";
+
+/** A request that has all that a lesson may change. */
+const body = {
+  model: "m",
+  stream: true,
+  stream_options: { include_usage: true },
+  temperature: 1,
+  max_tokens: 5,
+  reasoning_effort: "high",
+  response_format: { type: "json_schema", json_schema: { name: "a", strict: true, schema: {} } },
+  tools: [
+    { type: "custom", custom: { name: "a" } },
+    { type: "function", function: { name: "b", strict: true } },
+  ],
+  tool_choice: "required",
+  messages: [
+    { role: "developer", content: "a" },
+    { role: "user", content: "a" },
+    { role: "assistant", content: null, tool_calls: [{ id: "c", function: { name: "b" } }] },
+    { role: "tool", tool_call_id: "c", content: [{ type: "text", text: "a" }] },
+    { role: "user", content: "a" },
+    { role: "system", content: "a" },
+  ],
+  include: ["reasoning.encrypted_content"],
+  reasoning: { effort: "high" },
+  input: [{ type: "reasoning", encrypted_content: "a" }],
+};
+
+/** Beginnings of sentences that the tables look for, and what drags a pattern along behind them. */
+const words = [
+  "\\",
+  '\\"a',
+  "'",
+  "`",
+  '"',
+  "[",
+  "{",
+  "(",
+  " ",
+  "\n",
+  "a",
+  "a.",
+  "a_",
+  "a: ",
+  "a b ",
+  "1",
+  "unknown ",
+  "unsupported ",
+  "unsupported parameter: ",
+  "unrecognized request argument supplied: a, ",
+  "unknown parameter a[0].",
+  "messages[1].a",
+  "property ",
+  "parameter ",
+  "is not supported with ",
+  "does not support parameters: ['a', ",
+  "extra parameters a ",
+  "additional properties are not allowed ('a' ",
+  'unknown name "',
+  'unknown name "a" at \'',
+  "'type': 'a', 'loc': (",
+  "'type': 'a', 'loc': ('a'), 'msg': '",
+  "reasoning effort ",
+  "not support ",
+  "supported values are ",
+  "must be one of ",
+  "tool_choice ",
+  "tool choice must be ",
+  "role ",
+  "system message ",
+  "developer ",
+  "temperature ",
+  "temperature and ",
+  "response_format ",
+  "json_schema ",
+  "invalid schema for function ",
+  "function_declarations[0].parameters ",
+  "function declaration ",
+  "stream ",
+  "tools.0.type ",
+  "tools[0].type",
+  "tool call id ",
+  "include[0] ",
+  "store ",
+  "context ",
+  "model ",
+  "exceeds ",
+  "invalid ",
+  "content ",
+  "reasoning_content ",
+  "item ",
+  "rs_a ",
+];
+
+const longest = 500_000;
+
+function filled(start: string, filler: string): string {
+  return start + filler.repeat(Math.ceil((longest - start.length) / filler.length));
+}
+
+const texts = [
+  ...words.map((word) => filled("", word)),
+  ...words.flatMap((word) => ["a", " ", "\\", "'", "1", "a "].map((more) => filled(word, more))),
+];
+
+test.each(["chat", "responses"] as const)(
+  "no text of a refusal keeps the tables of %s upstreams busy",
+  { timeout: 300_000 },
+  (speaks) => {
+    const tried = { speaks, profile: genericProfile, responses: {}, body };
+    const slow: string[] = [];
+    for (const text of texts)
+      for (const error of [{ message: text }, { param: "a", type: text, message: text }]) {
+        const ms = workTime(() => lessonOf({ status: 400, body: { error } }, tried));
+        if (ms > 150) slow.push(`${ms.toFixed(0)} ms: ${JSON.stringify(text.slice(0, 60))}`);
+      }
+    expect(slow).toEqual([]);
+  },
+);

@@ -1,0 +1,121 @@
+import { closeSync, existsSync, openSync, readFileSync, truncateSync } from "node:fs";
+import { createServer } from "node:net";
+import { once } from "node:events";
+import { join } from "node:path";
+import { describe, expect, test, vi } from "vitest";
+import { createLog } from "../src/log.ts";
+import { Redactor } from "@deltawire/agent";
+import { deltawire, temporaryFolder } from "./deltawire-process.ts";
+import { until } from "./scene.ts";
+
+// Processes are started, and the machine may be busy.
+vi.setConfig({ testTimeout: 30_000 });
+
+test.each([
+  ["returns false", () => false],
+  [
+    "throws",
+    () => {
+      throw new Error("no room");
+    },
+  ],
+])("lines are counted while their target %s, and their number follows", (_name, fail) => {
+  let works = true;
+  const lines: string[] = [];
+  const write = (line: string) => (works ? void lines.push(line) : fail());
+  const log = createLog("error", { write }, new Redactor([]));
+  const messages = () => lines.splice(0).map((line) => JSON.parse(line) as Record<string, unknown>);
+  log.error("one");
+  works = false;
+  for (const word of ["two", "three"]) log.error(word);
+  expect(messages()).toMatchObject([{ msg: "one" }]);
+  works = true;
+  log.error("four");
+  log.error("five");
+  expect(messages()).toMatchObject([
+    { msg: "four" },
+    { msg: expect.stringContaining("lost"), lines: 2 },
+    { msg: "five" },
+  ]);
+});
+
+describe("a gateway serves", () => {
+  const request = (url: string, path = "/v1/models") => fetch(url + path);
+
+  test("though standard output and standard error have no room", async ({ skip }) => {
+    if (!existsSync("/dev/full")) skip("there is no /dev/full");
+    const port = await freePort();
+    const full = openSync("/dev/full", "w");
+    const cwd = temporaryFolder();
+    const gateway = deltawire(["--port", `${port}`], { cwd, stdout: full, stderr: full });
+    closeSync(full);
+    const url = `http://127.0.0.1:${port}`;
+    await until(
+      "that it listens",
+      () =>
+        request(url).then(
+          () => true,
+          () => false,
+        ),
+      20_000,
+    );
+    for (let round = 0; round < 3; round += 1) expect((await request(url)).status).toBe(200);
+    gateway.child.kill("SIGTERM");
+    expect(await gateway.ended).toBe(0);
+  });
+
+  test("though nobody reads its log any more", async () => {
+    const gateway = deltawire(["--port", "0"], { cwd: temporaryFolder() });
+    const url = await gateway.url;
+    gateway.child.stdout?.destroy();
+    gateway.child.stderr?.destroy();
+    for (let round = 0; round < 3; round += 1) expect((await request(url)).status).toBe(200);
+    gateway.child.kill("SIGTERM");
+    expect(await gateway.ended).toBe(0);
+  });
+
+  test("while its log has no room, and says later how many lines were lost", async ({ skip }) => {
+    if (process.platform === "win32") skip("limits are those of a POSIX shell");
+    const cwd = temporaryFolder("[store]\nenabled = false\n");
+    const file = join(cwd, "log");
+    const log = openSync(file, "a");
+    // Two blocks of 512 bytes (sh) or 1,024 (bash).
+    const command = ["sh", "-c", 'ulimit -f 2; exec "$@"', "sh"];
+    const gateway = deltawire(["--port", "0"], { cwd, stderr: log, command });
+    closeSync(log);
+    const url = await gateway.url;
+    for (let round = 0; round < 20; round += 1) expect((await request(url)).status).toBe(200);
+    const before = readFileSync(file, "utf8").split("\n").length;
+    truncateSync(file);
+    await request(url);
+    await until("the line", () => readFileSync(file, "utf8").includes('"lines":'));
+    const lines = readFileSync(file, "utf8").trim().split("\n").filter(Boolean);
+    const entries = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(entries).toMatchObject([
+      { msg: "request" },
+      { msg: "lines of the log were lost: they could not be written" },
+    ]);
+    // A line that was cut is not whole.
+    expect(Number(entries[1]?.["lines"]) + before).toBeGreaterThanOrEqual(20);
+    gateway.child.kill("SIGTERM");
+    expect(await gateway.ended).toBe(0);
+  });
+});
+
+test("a command whose output cannot be written says so and fails", async ({ skip }) => {
+  if (!existsSync("/dev/full")) skip("there is no /dev/full");
+  const full = openSync("/dev/full", "w");
+  const command = deltawire(["--version"], { cwd: temporaryFolder(), stdout: full });
+  closeSync(full);
+  expect(await command.ended).toBe(1);
+  expect(command.stderr()).toMatch(/^standard output cannot be written: .*ENOSPC/);
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  return typeof address === "object" && address !== null ? address.port : 0;
+}
