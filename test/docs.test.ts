@@ -66,8 +66,11 @@ describe("the requests of a page, sent one after the other from one shell, are a
   });
 
   const paths = [...new Set(requests.map(({ path }) => path))];
-  test.concurrent.each(paths)("%s", async (path) => {
+  test.concurrent.for(paths)("%s", async (path, { onTestFinished }) => {
     const own = requests.filter((request) => request.path === path);
+    // A gateway of its own: `GET /api/approvals` lists what waits in all tasks, those of other pages too.
+    const gateway = await readmeGateway();
+    onTestFinished(() => gateway.close());
     const end = "--- the end of a block ---\n";
     const script = own.map(({ text }) => `${text}printf '%s' '${end}'\n`).join("");
     const { host } = new URL(gateway.url);

@@ -303,7 +303,9 @@ describe("what there is to choose from", () => {
     );
     expect(choices.agents.map(({ name }) => name)).toContain("demo-agent");
     expect(choices.tool_groups).toContain("time");
-    expect(choices.defaults).toMatchObject({ model: "demo/clean", titles: false, skills: [] });
+    // Where nothing is configured, a new user talks to the agent that shows what there is.
+    expect(choices.defaults).toMatchObject({ agent: "demo-agent", titles: false, skills: [] });
+    expect(choices.defaults.model).toBeUndefined();
     expect(choices.defaults.limits.rounds).toBeGreaterThan(0);
   });
 

@@ -7,6 +7,7 @@ import {
 } from "@deltawire/agent";
 import type { Store } from "@deltawire/store";
 import type { ChatSettings } from "@deltawire/tasks/chats";
+import { demoAgent } from "../config/chats.ts";
 import type { Config, ModelTarget } from "../config/config.ts";
 import { abilitiesOf } from "../models/abilities.ts";
 import { agentNamed } from "../models/agents.ts";
@@ -62,15 +63,13 @@ export function startChats({
 
 export function chatDefaults(config: Config): ChatDefaults {
   const { chats } = config;
-  const { agent, model = agent === undefined ? usualModel(config) : undefined } = chats;
   const privacy: ChatSettings["privacy"] =
     chats.privacy.length === 0
       ? undefined
       : { enabled: true, fields: chats.privacy.map((kind) => ({ kind })) };
   return {
     settings: {
-      ...(agent === undefined ? {} : { agent }),
-      ...(model === undefined ? {} : { model }),
+      ...defaultResponder(config),
       ...(chats.instructions === "" ? {} : { instructions: chats.instructions }),
       tool_groups: chats.toolGroups,
       options: chats.options,
@@ -85,8 +84,17 @@ export function chatDefaults(config: Config): ChatDefaults {
   };
 }
 
-/** Where nothing is said: the first name of `[models]` that chats, or the demo's. */
-function usualModel(config: Config): string | undefined {
+/**
+ * Who answers in a chat that names nobody: the setting, else the first chat model of `[models]`, else the demo: its agent,
+ * whose tools and approvals a new user can try, if there is no other upstream.
+ */
+function defaultResponder(config: Config): Pick<ChatSettings, "agent" | "model"> {
+  const { agent, model } = config.chats;
+  if (agent !== undefined) return { agent };
+  if (model !== undefined) return { model };
   const named = [...config.models.keys()].find((name) => abilitiesOf(name, config).type === "chat");
-  return named ?? (config.upstreams.has("demo") ? "demo/clean" : undefined);
+  if (named !== undefined) return { model: named };
+  if (!config.upstreams.has("demo")) return {};
+  const isOnlyDemo = config.upstreams.size === 1 && config.agents.has(demoAgent);
+  return isOnlyDemo ? { agent: demoAgent } : { model: "demo/clean" };
 }

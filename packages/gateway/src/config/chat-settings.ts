@@ -6,7 +6,7 @@ export const chatSettings = [
   {
     path: "chats.model",
     type: "string",
-    otherwise: "the first of [models] that chats, else the demo's",
+    otherwise: "first chat model of [models], else the demo agent",
     description: "The model of chats that name none, by a name that clients could use.",
   },
   {

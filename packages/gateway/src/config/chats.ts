@@ -9,8 +9,11 @@ import { toolGroupsOf, type KnownGroups } from "./tool-groups.ts";
 
 type KnownToChats = Omit<NamedModels, "insteadOf"> & KnownGroups;
 
+/** The agent of the built-in demo that has all of its tools and sub-agents. */
+export const demoAgent = "demo-agent";
+
 /** Those that a gateway with the demo has where the file names none. */
-export const demoAgentNames: readonly string[] = ["demo-agent", "forecaster", "messenger"];
+export const demoAgentNames: readonly string[] = [demoAgent, "forecaster", "messenger"];
 
 /** `[chats]`: what chats have that say nothing else. */
 export function readChats(table: unknown, known: KnownToChats, reading: Reading): ChatsConfig {
