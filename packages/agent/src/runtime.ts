@@ -147,13 +147,17 @@ export class Runtime {
     return this.live(rootTaskId) ?? (await readTask(this.#options.log, rootTaskId)).state;
   }
 
+  /** The same, with what the model received of each result, by item id. */
+  async contents(
+    rootTaskId: string,
+  ): Promise<{ state: TaskTree; contentOf: (itemId: string) => ContentPart[] | undefined }> {
+    const { state, privateParts } = await this.#stateWithPrivateParts(rootTaskId);
+    return { state, contentOf: (itemId) => privateParts.item(itemId).content };
+  }
+
   /** The same, and what a model is told of it in a later turn: all that it said and did, without what it was asked. */
   async transcript(rootTaskId: string): Promise<{ state: TaskTree; items: InputItem[] }> {
-    const tree = this.#trees.get(rootTaskId)?.tree;
-    const { state, privateParts } =
-      tree === undefined
-        ? await readTask(this.#options.log, rootTaskId)
-        : { state: tree.kept, privateParts: tree.privateParts };
+    const { state, privateParts } = await this.#stateWithPrivateParts(rootTaskId);
     const root = state.tasks[rootTaskId];
     return { state, items: root === undefined ? [] : transcriptOf(root, privateParts) };
   }
@@ -235,6 +239,15 @@ export class Runtime {
     await Promise.all(running.map(({ tree }) => tree.leave(waitMs)));
     await Promise.all(running.map(({ ended }) => ended));
     await Promise.allSettled(running.map(({ tree }) => tree.journal.settled()));
+  }
+
+  async #stateWithPrivateParts(
+    rootTaskId: string,
+  ): Promise<{ state: TaskTree; privateParts: PrivateParts }> {
+    const tree = this.#trees.get(rootTaskId)?.tree;
+    return tree === undefined
+      ? readTask(this.#options.log, rootTaskId)
+      : { state: tree.kept, privateParts: tree.privateParts };
   }
 
   /** Throws where an agent cannot work: before there is a task, or before it goes on. */

@@ -62,6 +62,10 @@ export class StagedTasks implements TaskRuntime {
     return this.#tasks.get(rootTaskId)?.kept;
   }
 
+  async contents(rootTaskId: string) {
+    return { state: this.of(rootTaskId).kept, contentOf: () => undefined };
+  }
+
   progress(): never[] {
     return [];
   }

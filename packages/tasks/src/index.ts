@@ -74,6 +74,7 @@ export { snapshotOf, treeOf } from "./snapshot.ts";
 export { stateHash } from "./state-hash.ts";
 export { addUsage, noUsage, roundedCost } from "./usage.ts";
 export { taskView } from "./view.ts";
+export { withContent } from "./content.ts";
 export { toWellFormed, wellFormedJson, wholeCharacters } from "./well-formed.ts";
 export { ReferencePool, withoutMarkers, withoutReferences, type CitedGroup } from "./references.ts";
 export {

@@ -29,8 +29,12 @@ export function unlessCompleted(status: ItemStatus | undefined): { status?: Item
   return status === undefined || status === "completed" ? {} : { status };
 }
 
-export function publicContent(context: ItemContext, end: ContentEnd): { content?: ContentPart[] } {
-  return end.content === undefined || !context.includesContent ? {} : { content: end.content };
+export function publicContent(
+  context: ItemContext,
+  contentOf: () => ContentPart[] | undefined,
+): { content?: ContentPart[] } {
+  const content = context.includesContent ? contentOf() : undefined;
+  return content === undefined ? {} : { content };
 }
 
 export function privatePart(end: ContentEnd): JsonObject | undefined {

@@ -1,5 +1,6 @@
 import { annotate, Annotator } from "./annotator.ts";
 import { BlockWriter, longText } from "./block-writer.ts";
+import { messageContent } from "./content.ts";
 import {
   privatePart,
   publicContent,
@@ -59,7 +60,7 @@ export class ToolResultWriter {
       ...(isChild ? { status: end.status ?? "completed" } : unlessCompleted(end.status)),
       ...(end.outcome === undefined ? {} : { outcome: end.outcome }),
       ...(isChild ? {} : { block_list: [...this.#blocks.list] }),
-      ...publicContent(this.#context, end),
+      ...publicContent(this.#context, () => end.content),
     };
     this.#context.write(
       { type: "task.output_item.done", output_index: this.outputIndex, item },
@@ -142,7 +143,7 @@ export class MessageWriter {
       role: "assistant" as const,
       ...unlessCompleted(end.status),
       block_list: [...this.#blocks.list],
-      ...publicContent(this.#context, end),
+      ...publicContent(this.#context, () => end.content ?? messageContent(this.#blocks.list)),
     };
     this.#context.write(
       { type: "task.output_item.done", output_index: this.outputIndex, item },

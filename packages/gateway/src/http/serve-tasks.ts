@@ -81,16 +81,24 @@ async function listTasks({ response, url }: Call, { tasks }: TaskServer): Promis
   sendJson(response, 200, page);
 }
 
-/** `?include=task` adds what the view leaves out: what was asked of whom, and what all of it cost. */
+const includable = ["task", "content"];
+
+/**
+ * `include=task` adds what the view leaves out: what was asked of whom, and what all of it cost. `include=content` adds what
+ * the model said and received. Both: `include=task,content`.
+ */
 async function serveTask({ response, rest, url }: Call, { tasks }: TaskServer): Promise<void> {
-  const include = url.searchParams.get("include");
-  if (include !== null && include !== "task") throw invalid("include", 'expected "task"');
+  const include = url.searchParams.getAll("include").flatMap((names) => names.split(","));
+  const unknown = include.find((name) => !includable.includes(name));
+  if (unknown !== undefined)
+    throw invalid("include", `expected "task", "content" or both ("task,content")`);
   const seen = await tasks.seen(rest);
-  if (seen === undefined) throw taskNotFound(rest);
-  if (include === null) return sendJson(response, 200, seen.view);
+  const view = include.includes("content") ? await tasks.viewWithContent(rest) : seen?.view;
+  if (seen === undefined || view === undefined) throw taskNotFound(rest);
+  if (!include.includes("task")) return sendJson(response, 200, view);
   const { info, tree_usage, ended } = seen.state;
   sendJson(response, 200, {
-    ...seen.view,
+    ...view,
     task: info,
     tree_usage: tree_usage ?? null,
     ended: ended ?? null,

@@ -65,8 +65,8 @@ export const taskOperations: ReadonlyMap<RouteName, Operation> = new Map<RouteNa
       parameters: [
         query(
           "include",
-          { enum: ["task"] },
-          "`task` adds what it was asked, of whom and within which limits, what all of it cost, and why it ended.",
+          { type: "array", items: words("task", "content") },
+          "`task` adds what it was asked, of whom and within which limits, what all of it cost, and why it ended. `content` adds what the model said and received to messages and results, also of a task that was created without it. Both: `task,content`, or the parameter twice.",
         ),
       ],
       answers: { "200": theTask },

@@ -111,6 +111,7 @@ export async function startTasks(options: TasksOptions): Promise<Tasks> {
       return runtime.start(request, taskId);
     },
     live: (id) => runtime.live(id),
+    contents: (id) => runtime.contents(id),
     progress: (id) => runtime.progress(id),
     subscribe: (id, listener) => runtime.subscribe(id, listener),
     pending: () => runtime.pending(),

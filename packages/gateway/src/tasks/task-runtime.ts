@@ -5,7 +5,15 @@ import type { Store } from "@deltawire/store";
 
 export type TaskRuntime = Pick<
   Runtime,
-  "start" | "live" | "progress" | "subscribe" | "pending" | "decide" | "cancel" | "input"
+  | "start"
+  | "live"
+  | "contents"
+  | "progress"
+  | "subscribe"
+  | "pending"
+  | "decide"
+  | "cancel"
+  | "input"
 >;
 
 export type TaskRecords = Pick<

@@ -5,6 +5,7 @@ import {
   hasEnded,
   Reducer,
   taskView,
+  withContent,
   type TaskEvent,
   type TaskState,
   type TaskStatus,
@@ -135,6 +136,15 @@ export class TaskService {
     const tree = await this.tree(rootTaskId);
     const state = Object.hasOwn(tree.tasks, taskId) ? tree.tasks[taskId] : undefined;
     return state && { view: taskView(tree, taskId), state };
+  }
+
+  /** The view with the `content` of messages and results, also where the task was created without it. */
+  async viewWithContent(taskId: string): Promise<TaskView | undefined> {
+    const rootTaskId = await this.records.rootOf(taskId);
+    if (rootTaskId === undefined) return undefined;
+    const { state, contentOf } = await this.runtime.contents(rootTaskId);
+    if (!Object.hasOwn(state.tasks, taskId)) return undefined;
+    return withContent(taskView(state, taskId), contentOf);
   }
 
   /** The state of a root task that is known to be there. */
