@@ -1,9 +1,9 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { genericProfile, profileNamed } from "@deltawire/wire";
 import { describe, expect, test } from "vitest";
 import { problemsIn, read, upstreamOf, zai } from "./reading-config.ts";
+import { sharedData } from "../../../test/shared-data.ts";
 
 const azure = '[model_providers.azure]\nname = "Azure"\nbase_url = "https://example.org/openai"\n';
 
@@ -152,16 +152,10 @@ describe("what Codex refuses", () => {
     ]);
   });
 
-  test("is refused in the words of document 000", () => {
-    const seeds = fileURLToPath(new URL("../../../../shared/seeds", import.meta.url));
-    if (!existsSync(seeds)) {
-      console.log(
-        "The shared documents are not here: only our own copy of the words was compared.",
-      );
-      return;
-    }
-    const file = readdirSync(seeds).find((name) => name.startsWith("000")) ?? "";
-    const page = readFileSync(join(seeds, file), "utf8").replaceAll('\\"', '"');
+  const seeds = sharedData("seeds");
+  test.skipIf(seeds.isMissing)("is refused in the words of document 000", () => {
+    const file = readdirSync(seeds.path).find((name) => name.startsWith("000")) ?? "";
+    const page = readFileSync(join(seeds.path, file), "utf8").replaceAll('\\"', '"');
     const [problem = ""] = problemsIn(`${azure}wire_api = "chat"`);
     const missing = chatIsRemoved
       .split("\n")

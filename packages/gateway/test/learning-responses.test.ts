@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import {
   decodeResponsesRequest,
   genericProfile,
@@ -11,6 +11,7 @@ import {
 import { describe, expect, test } from "vitest";
 import { lessonOf, type Lesson, type ResponsesLesson } from "../src/learning/lessons.ts";
 import { withLesson } from "../src/learning/memory.ts";
+import { sharedData } from "../../../test/shared-data.ts";
 
 const history = [
   { role: "user", content: "hi" },
@@ -237,24 +238,25 @@ describe("a parameter", () => {
   });
 });
 
-test("every refusal of a Responses upstream in the shared catalogue teaches something", () => {
-  const file = new URL("../../../../shared/quirks/quirks.json", import.meta.url);
-  if (!existsSync(file))
-    return console.log(`${file.pathname} does not exist: only our own cases were tried`);
-  const { quirks } = JSON.parse(readFileSync(file, "utf8")) as {
-    quirks: { class: string; title: string; error?: { status: number; body?: unknown } }[];
-  };
-  const refused = quirks.filter((quirk) => quirk.class === "responses-upstream" && quirk.error);
-  expect(refused.length).toBeGreaterThan(2);
-  for (const { error, title } of refused) {
-    // One has its words in the title only.
-    const refusal = { status: error?.status ?? 400, body: error?.body ?? title };
-    const body = { input: history };
-    const tried = { speaks: "responses", profile: genericProfile, responses: {}, body } as const;
-    expect(lessonOf(refusal, tried)?.code, title).toMatch(/history|sealed_reasoning/);
-  }
-  return undefined;
-});
+const catalogue = sharedData("quirks/quirks.json");
+
+test.skipIf(catalogue.isMissing)(
+  "every refusal of a Responses upstream in the shared catalogue teaches something",
+  () => {
+    const { quirks } = JSON.parse(readFileSync(catalogue.path, "utf8")) as {
+      quirks: { class: string; title: string; error?: { status: number; body?: unknown } }[];
+    };
+    const refused = quirks.filter((quirk) => quirk.class === "responses-upstream" && quirk.error);
+    expect(refused.length).toBeGreaterThan(2);
+    for (const { error, title } of refused) {
+      // One has its words in the title only.
+      const refusal = { status: error?.status ?? 400, body: error?.body ?? title };
+      const body = { input: history };
+      const tried = { speaks: "responses", profile: genericProfile, responses: {}, body } as const;
+      expect(lessonOf(refusal, tried)?.code, title).toMatch(/history|sealed_reasoning/);
+    }
+  },
+);
 
 function learn(
   body: JsonObject,

@@ -1,15 +1,17 @@
 import { spawn } from "node:child_process";
-import { existsSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test, vi } from "vitest";
 import { temporaryFolder } from "./deltawire-process.ts";
 import { streamed, wholeReply, type Reply } from "./wire-replies.ts";
+import { sharedData } from "../../../test/shared-data.ts";
 
 // Processes are started, and the machine may be busy.
 vi.setConfig({ testTimeout: 30_000 });
 
-const shared = fileURLToPath(new URL("../../../../shared/", import.meta.url));
+const fixtures = sharedData("fixtures");
+const quirks = sharedData("quirks");
 
 interface Checked {
   code: number | null;
@@ -25,12 +27,6 @@ async function check(name: string, ...args: string[]): Promise<Checked> {
   child.stderr.on("data", (piece) => (output += String(piece)));
   const code = await new Promise<number | null>((resolve) => child.on("close", resolve));
   return { code, output, last: output.trim().split("\n").at(-1) };
-}
-
-function isHere(folder: string): boolean {
-  if (existsSync(join(shared, folder))) return true;
-  console.log(`The shared ${folder} are not here: only our own were played.`);
-  return false;
 }
 
 const reply: Reply = {
@@ -121,17 +117,11 @@ describe("recordings, end to end over HTTP and on both client wires,", () => {
     expect(output).toMatch(/Chat, choice 0: text: expected "Ho", got "Hi there"/);
   });
 
-  test(
+  test.skipIf(fixtures.isMissing)(
     "of real providers, a few of them, come out as their index says",
     { timeout: 60_000 },
     async () => {
-      if (!isHere("fixtures")) return;
-      const { code, output, last } = await check(
-        "recordings",
-        join(shared, "fixtures"),
-        "--every",
-        "8",
-      );
+      const { code, output, last } = await check("recordings", fixtures.path, "--every", "8");
       expect(output).not.toContain("FAILED");
       expect([code, last]).toEqual([0, expect.stringMatching(/^[1-9]\d+ passed, 0 failed$/)]);
     },
@@ -145,12 +135,11 @@ describe("recordings, end to end over HTTP and on both client wires,", () => {
 });
 
 describe("the catalogue of quirks", () => {
-  test(
+  test.skipIf(quirks.isMissing)(
     "passes with the generic profile, and its matters of taste with flags",
     { timeout: 60_000 },
     async () => {
-      if (!isHere("quirks")) return;
-      const { code, output, last } = await check("quirks", join(shared, "quirks"), "--once");
+      const { code, output, last } = await check("quirks", quirks.path, "--once");
       expect(output).not.toContain("FAILED");
       expect([code, last]).toEqual([0, expect.stringMatching(/^[1-9]\d+ passed, 0 failed$/)]);
     },

@@ -1,12 +1,13 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { vectorFaults, type Vector } from "../check/vector.ts";
+import { sharedData } from "../../../test/shared-data.ts";
 
-const shared = fileURLToPath(new URL("../../../../shared/vectors/chat-wire.json", import.meta.url));
+const shared = sharedData("vectors/chat-wire.json");
 
 /** One of each kind, so that the check is tried where the shared ones are not. */
 const own: Vector[] = [
@@ -109,12 +110,8 @@ test.each(own)("a case of each kind: $id", (vector) => {
   expect(vectorFaults(vector)).toEqual([]);
 });
 
-test("every shared vector", () => {
-  if (!existsSync(shared)) {
-    console.log("The shared vectors are not here: only our own cases were played.");
-    return;
-  }
-  const { vectors } = JSON.parse(readFileSync(shared, "utf8")) as { vectors: Vector[] };
+test.skipIf(shared.isMissing)("every shared vector", () => {
+  const { vectors } = JSON.parse(readFileSync(shared.path, "utf8")) as { vectors: Vector[] };
   expect(vectors.length).toBeGreaterThan(0);
   const failed = vectors
     .map((vector) => [vector.id, vectorFaults(vector)])

@@ -1,5 +1,6 @@
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import type { RuleName } from "../check/upstream-rules.ts";
+import { sharedData } from "../../../test/shared-data.ts";
 
 const picture = { type: "input_image", image_url: "data:image/png;base64,iVBORw0KGgo=" };
 
@@ -287,11 +288,8 @@ export const ruledCases = [...ownCases, ...seenCases].flatMap(({ rule, ...rest }
 );
 
 function readQuirks(): Quirk[] {
-  const file = new URL("../../../../shared/quirks/quirks.json", import.meta.url);
-  if (existsSync(file))
-    return (JSON.parse(readFileSync(file, "utf8")) as { quirks: Quirk[] }).quirks;
-  console.log(`${file.pathname} does not exist: only our own cases were tried`);
-  return [];
+  const { path, isMissing } = sharedData("quirks/quirks.json");
+  return isMissing ? [] : (JSON.parse(readFileSync(path, "utf8")) as { quirks: Quirk[] }).quirks;
 }
 
 function call(id: string, name: string): object {

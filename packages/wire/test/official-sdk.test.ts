@@ -1,6 +1,5 @@
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
 import { encodeChatOutput, encodeResponseEvent } from "@deltawire/wire";
 import OpenAI from "openai";
@@ -10,6 +9,7 @@ import { readsOf } from "../check/quirk.ts";
 import type { RecordingEntry } from "../check/recording.ts";
 import { saidOnChat, saidOnResponses } from "../check/said.ts";
 import { ownQuirks } from "./own-quirks.ts";
+import { sharedData } from "../../../test/shared-data.ts";
 
 /* What we put out, read by OpenAI's own client: its stream helpers are stricter than most servers. */
 
@@ -71,21 +71,21 @@ test.each(ownQuirks.map((quirk) => [quirk.title, quirk] as const))("%s", async (
   expect(await misreadings(readsOf(quirk))).toEqual([]);
 });
 
-const shared = fileURLToPath(new URL("../../../../shared/fixtures", import.meta.url));
+const shared = sharedData("fixtures");
 
-test("every Chat recording of the shared folder", { timeout: 60_000 }, async () => {
-  if (!existsSync(shared)) {
-    console.log("The shared recordings are not here: only our own cases were read.");
-    return;
-  }
-  const { files } = JSON.parse(readFileSync(join(shared, "index.json"), "utf8")) as {
-    files: RecordingEntry[];
-  };
-  const failed: string[] = [];
-  for (const { file, kind } of files) {
-    if (kind !== "chat-stream") continue;
-    const bytes = readFileSync(join(shared, file));
-    for (const fault of await misreadings([bytes])) failed.push(`${file}: ${fault}`);
-  }
-  expect(failed).toEqual([]);
-});
+test.skipIf(shared.isMissing)(
+  "every Chat recording of the shared folder",
+  { timeout: 60_000 },
+  async () => {
+    const { files } = JSON.parse(readFileSync(join(shared.path, "index.json"), "utf8")) as {
+      files: RecordingEntry[];
+    };
+    const failed: string[] = [];
+    for (const { file, kind } of files) {
+      if (kind !== "chat-stream") continue;
+      const bytes = readFileSync(join(shared.path, file));
+      for (const fault of await misreadings([bytes])) failed.push(`${file}: ${fault}`);
+    }
+    expect(failed).toEqual([]);
+  },
+);

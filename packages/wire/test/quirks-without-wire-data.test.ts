@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import {
@@ -38,25 +38,26 @@ import {
 import { readsOf, type Quirk } from "../check/quirk.ts";
 import { responsesRequestFaults } from "../check/responses-rules.ts";
 import { body, call, chunk, usageChunk } from "./chat-stream.ts";
+import { sharedData } from "../../../test/shared-data.ts";
 
 /*
  * The entries of the shared catalogue that have neither wire data nor a rule: a case of our own for each, named by its
  * id at the end.
  */
 
-test("every entry of the shared catalogue without wire data and rule has a case here", () => {
-  const catalogue = new URL("../../../../shared/quirks/quirks.json", import.meta.url);
-  if (!existsSync(catalogue)) {
-    console.log("The shared quirks are not here: the list of ids was not compared.");
-    return;
-  }
-  const { quirks } = JSON.parse(readFileSync(catalogue, "utf8")) as { quirks: Quirk[] };
-  const bare = quirks.filter(({ wire, rule }) => !wire && !rule).map(({ id }) => id);
-  const here = readFileSync(fileURLToPath(import.meta.url), "utf8");
-  const tested = [...here.matchAll(/ \((R[QO]-[\w-]+)\)",/g)].map(([, id = ""]) => id);
-  expect(bare.length).toBeGreaterThan(0);
-  expect([...new Set(tested)].toSorted()).toEqual(bare.toSorted());
-});
+const catalogue = sharedData("quirks/quirks.json");
+
+test.skipIf(catalogue.isMissing)(
+  "every entry of the shared catalogue without wire data and rule has a case here",
+  () => {
+    const { quirks } = JSON.parse(readFileSync(catalogue.path, "utf8")) as { quirks: Quirk[] };
+    const bare = quirks.filter(({ wire, rule }) => !wire && !rule).map(({ id }) => id);
+    const here = readFileSync(fileURLToPath(import.meta.url), "utf8");
+    const tested = [...here.matchAll(/ \((R[QO]-[\w-]+)\)",/g)].map(([, id = ""]) => id);
+    expect(bare.length).toBeGreaterThan(0);
+    expect([...new Set(tested)].toSorted()).toEqual(bare.toSorted());
+  },
+);
 
 // Requests
 

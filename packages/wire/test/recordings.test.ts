@@ -1,13 +1,14 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, expect, test } from "vitest";
 import { body, call, chunk, usage, usageChunk } from "./chat-stream.ts";
+import { sharedData } from "../../../test/shared-data.ts";
 
 const command = fileURLToPath(new URL("../check/recordings.ts", import.meta.url));
-const shared = fileURLToPath(new URL("../../../../shared/fixtures", import.meta.url));
+const shared = sharedData("fixtures");
 const folder = mkdtempSync(join(tmpdir(), "deltawire-recordings-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -97,15 +98,11 @@ test("a folder without an index, or with nothing to play, is an error that says 
   expect(empty.output).toContain("Nothing was played");
 });
 
-test(
+test.skipIf(shared.isMissing)(
   "every Chat recording of the shared folder comes out as its README says",
   { timeout: 60_000 },
   () => {
-    if (!existsSync(shared)) {
-      console.log("The shared recordings are not here: only our own were played.");
-      return;
-    }
-    const { status, output, last } = recordings(shared);
+    const { status, output, last } = recordings(shared.path);
     expect(output).not.toContain("FAILED");
     expect(status).toBe(0);
     expect(last).toMatch(/^[1-9]\d* passed, 0 failed$/);
