@@ -28,6 +28,8 @@ export interface RoundNotes {
   readonly upstream?: string;
   /** What was learned of the server on the way, for example a field that it does not take. */
   readonly lessons?: readonly string[];
+  /** Names of options that were left out of the request because this server does not take them. */
+  readonly leftOut?: readonly string[];
 }
 
 /** A model could not be asked, or refused. */

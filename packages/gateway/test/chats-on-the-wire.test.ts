@@ -80,29 +80,125 @@ describe("two messages of one day are two requests of which the second", () => {
   );
 });
 
-describe("an option that the server refuses", () => {
-  test("is mended once, which is seen with the answer, and then left out with a notice", async () => {
+/** What providers have beside the parameters of OpenAI, and what the generic profile does not list. */
+const userOptions = {
+  enable_thinking: false,
+  thinking: { type: "enabled" },
+  thinking_budget: 512,
+  chat_template_kwargs: { enable_thinking: false },
+  top_k: 20,
+  min_p: 0.1,
+  logit_bias: { "50256": -100 },
+  user: "ada",
+  service_tier: "flex",
+  safety_identifier: "a1",
+  metadata: { project: "p1" },
+  text: { verbosity: "low" },
+  made_up: [1, { a: "b" }],
+};
+
+describe("options that a user has set", () => {
+  test.each(
+    (["chat", "responses"] as const).flatMap((speaks) =>
+      [false, true].map((masked) => ({ speaks, masked })),
+    ),
+  )("reach the server, all of them: $speaks, masked: $masked", async ({ speaks, masked }) => {
     const made = await scene(
-      ({ body }, response) => {
-        if ("seed" in body) refuse(response, 400, { message: "Unsupported parameter: 'seed'" });
-        else says(response, "Yes.");
+      ({ body }, response) => answers(speaks, response, body, { text: ["Yes."] }),
+      {
+        upstream: { speaks, models: ["m"] },
+        toml: chatsToml,
       },
-      { upstream: { models: ["m"] }, toml: chatsToml },
     );
-    const { client, id } = await chatAt(made, { model: "up/m", options: { seed: 7 } });
-    const mended = await answerTo(client, id, "One");
-    expect(mended.notices).toEqual([]);
-    expect(mended.chain?.warnings).toContainEqual({
-      code: "model_retried",
-      message: expect.stringMatching(/^asked 2 times, the last time up; learned: /) as string,
-      count: 1,
+    const { client, id } = await chatAt(made, {
+      model: "up/m",
+      options: userOptions,
+      privacy: { enabled: masked, fields: [{ kind: "email" }] },
     });
-    const { models } = await client.choices();
-    expect(models.find(({ name }) => name === "up/m")?.refuses).toContain("seed");
-    const later = await answerTo(client, id, "Two");
-    expect(later.notices).toEqual(["seed is not taken by up/m: left out"]);
-    const codes = later.chain?.warnings?.map(({ code }) => code) ?? [];
-    expect(codes).not.toContain("model_retried");
-    expect(made.upstream.requests.map(({ body }) => "seed" in body)).toEqual([true, false, false]);
+    const { notices, chain } = await answerTo(client, id, "Hi, bob@example.com");
+    expect(notices).toEqual([]);
+    expect(chain?.warnings?.map(({ code }) => code) ?? []).not.toContain("options_left_out");
+    const [request] = made.upstream.requests;
+    expect(request?.bytes.toString().includes("bob@example.com")).toBe(!masked);
+    const { text, ...same } = userOptions;
+    expect(request?.body).toMatchObject(speaks === "chat" ? { ...same, ...text } : userOptions);
   });
+
+  test("of the reasoning that only Chat servers know go on as they are, with the effort among them", async () => {
+    const made = await scene((_request, response) => says(response, "Yes."), {
+      upstream: { models: ["m"] },
+      toml: chatsToml,
+    });
+    const reasoning = { effort: "low", max_tokens: 2000, exclude: true };
+    const { client, id } = await chatAt(made, { model: "up/m", options: { reasoning } });
+    await answerTo(client, id, "Hi");
+    expect(made.upstream.requests[0]?.body).toMatchObject({ reasoning });
+    expect(made.upstream.requests[0]?.body).not.toHaveProperty("reasoning_effort");
+  });
+
+  test("and the profile drops are left out with a notice, whatever they are called", async () => {
+    const made = await scene((_request, response) => says(response, "Yes."), {
+      upstream: { models: ["m"] },
+      toml: `${chatsToml}
+[upstreams.up.flags]
+dropped_parameters = ["enable_thinking"]
+extra_body = { thinking_budget = 1 }
+`,
+    });
+    const options = { enable_thinking: true, thinking_budget: 9, top_k: 3, prompt_cache_key: "k" };
+    const { client, id } = await chatAt(made, { model: "up/m", options });
+    const { notices } = await answerTo(client, id, "Hi");
+    expect(notices).toEqual([
+      "enable_thinking is not taken by up/m: left out",
+      "thinking_budget is not taken by up/m: left out",
+      "prompt_cache_key is not taken by up/m: left out",
+    ]);
+    const { body } = made.upstream.requests[0] ?? {};
+    expect(body).toMatchObject({ top_k: 3, thinking_budget: 1 });
+    expect(body).not.toHaveProperty("enable_thinking");
+  });
+});
+
+describe("an option that the server refuses", () => {
+  test.each(
+    (["seed", "enable_thinking"] as const).flatMap((option) =>
+      (["chat", "responses"] as const).map((speaks) => ({ option, speaks })),
+    ),
+  )(
+    "is left out and named with the answer, also later: $option, $speaks",
+    async ({ option, speaks }) => {
+      const made = await scene(
+        ({ body }, response) => {
+          if (option in body) refuse(response, 400, { message: `Unknown parameter: '${option}'.` });
+          else answers(speaks, response, body, { text: ["Yes."] });
+        },
+        { upstream: { speaks, models: ["m"] }, toml: chatsToml },
+      );
+      const { client, id } = await chatAt(made, { model: "up/m", options: { [option]: 7 } });
+      const mended = await answerTo(client, id, "One");
+      expect(mended.notices).toEqual([]);
+      expect(mended.chain?.warnings).toContainEqual({
+        code: "model_retried",
+        message: expect.stringMatching(/^asked 2 times, the last time up; learned: /) as string,
+        count: 1,
+      });
+      expect(mended.chain?.warnings).toContainEqual({
+        code: "options_left_out",
+        message: `${option} is not taken by up: left out`,
+        count: 1,
+      });
+      const { models } = await client.choices();
+      expect(models.find(({ name }) => name === "up/m")?.refuses).toContain(option);
+      const later = await answerTo(client, id, "Two");
+      expect(later.notices).toEqual([`${option} is not taken by up/m: left out`]);
+      const codes = later.chain?.warnings?.map(({ code }) => code) ?? [];
+      expect(codes).not.toContain("model_retried");
+      expect(codes).not.toContain("options_left_out");
+      expect(made.upstream.requests.map(({ body }) => option in body)).toEqual([
+        true,
+        false,
+        false,
+      ]);
+    },
+  );
 });

@@ -28,21 +28,8 @@ const nothing = {
   efforts: [],
   refuses: [],
 };
-/** What no Chat server is known to take. */
-const refuses = [
-  "top_k",
-  "min_p",
-  "repetition_penalty",
-  "logit_bias",
-  "text.verbosity",
-  "max_tool_calls",
-  "truncation",
-  "context_management",
-  "service_tier",
-  "safety_identifier",
-  "prompt_cache_retention",
-  "user",
-];
+/** What no Chat server can be asked for. */
+const refuses = ["max_tool_calls", "truncation", "context_management", "prompt_cache_key"];
 
 test("a model that nobody described is known by the name of the first behind it", () => {
   expect(abilitiesOf("pair", config)).toEqual({
@@ -143,9 +130,6 @@ describe("options that a model refuses", () => {
     // What cannot be asked is said in words.
     expect(minimax).not.toContain("text.format");
     expect(refused({ profile: named("openai") })).toEqual([
-      "top_k",
-      "min_p",
-      "repetition_penalty",
       "max_tool_calls",
       "truncation",
       "context_management",
@@ -165,6 +149,7 @@ describe("options that a model refuses", () => {
       "max_tool_calls",
       "truncation",
       "context_management",
+      "thinking",
     ]);
   });
 
@@ -173,16 +158,28 @@ describe("options that a model refuses", () => {
     const lesson = { code: "parameter" as const, what: "", said: "" };
     lessons.learn("up", "other", { ...lesson, flags: { droppedParameters: ["stop"] } }, 1);
     expect(refused({}, lessons)).toEqual(refuses);
-    lessons.learn("up", "m", { ...lesson, flags: { droppedParameters: ["seed"] } }, 1);
-    expect(refused({}, lessons)).toContain("seed");
-    expect(refused({}, lessons)).not.toContain("stop");
+    lessons.learn(
+      "up",
+      "m",
+      { ...lesson, flags: { droppedParameters: ["seed", "enable_thinking", "stream_options"] } },
+      1,
+    );
+    expect(refused({}, lessons)).toEqual([
+      "seed",
+      ...refuses.slice(0, 3),
+      "enable_thinking",
+      "prompt_cache_key",
+    ]);
     expect(refused({ speaks: "responses" }, lessons)).toEqual([]);
-    const responses = { droppedParameters: ["top_p", "text", "input[].status", "include"] };
+    const responses = {
+      droppedParameters: ["top_p", "text", "input[].status", "include", "top_a"],
+    };
     lessons.learn("up", "m", { ...lesson, flags: {}, responses }, 1);
     expect(refused({ speaks: "responses" }, lessons)).toEqual([
       "top_p",
       "text.verbosity",
       "text.format",
+      "top_a",
     ]);
   });
 });

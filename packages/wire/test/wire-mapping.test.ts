@@ -53,6 +53,16 @@ describe("a Responses request on its way to a Chat upstream", () => {
     expect(repairs.list).toEqual([]);
   });
 
+  test("all of them are sent if a user chose them, except those that the profile drops", () => {
+    const chosen = { top_k: 3, user: "ada", service_tier: "auto", metadata: { a: "b" }, seed: 1 };
+    const request = { input: "hi", ...chosen, store: false, prompt_cache_key: "k" };
+    const profile = withFlags(genericProfile, { droppedParameters: ["seed"] });
+    const { body, said } = toChatRequest(request, { profile, parameters: "chosen" });
+    const { seed: _dropped, ...sent } = chosen;
+    expect(body).toEqual({ model: "m", messages: [user("hi")], ...sent });
+    expect(said).toEqual(["parameter_dropped seed", "parameter_dropped prompt_cache_key"]);
+  });
+
   test("those that the generic profile does not know are dropped and counted, unless they ask for nothing", () => {
     const { body, said } = toChatRequest({
       input: "hi",

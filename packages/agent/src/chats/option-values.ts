@@ -103,6 +103,7 @@ const parameters: Fields = new Map<string, Check | Fields | undefined>([
   ["user", text],
   ["safety_identifier", text],
   ["logit_bias", object],
+  ["prompt_cache_key", text],
   // Near to another name, and names of their own.
   ["min_tokens", undefined],
   ["repetition_penalty", undefined],

@@ -161,6 +161,10 @@ const reserved = new Set([
   "previous_response_id",
   "background",
   "conversation",
+  "prompt",
+  "stream_options",
+  "client_metadata",
+  "n",
 ]);
 const deepest = 64;
 

@@ -66,15 +66,18 @@ async function endOf(rest: Promise<unknown>): Promise<void> {
   clearTimeout(timer);
 }
 
-/** Every round asks for the same, such as a cache key, which not every wire can say: that it cannot is told once. */
+/** Every round has the same parameters: those that the server does not take are reported once. */
 const sameInEveryRound = "parameter_dropped";
 
 function tell(run: TaskRun, notes: RoundNotes): void {
   const { [sameInEveryRound]: dropped = 0, ...repairs } = notes.repairs ?? {};
-  const isNews = dropped > 0 && !run.hasToldDropped;
+  const { leftOut = [] } = notes;
+  const isNews = dropped + leftOut.length > 0 && !run.hasToldDropped;
   run.hasToldDropped ||= isNews;
-  const told = isNews ? { ...repairs, [sameInEveryRound]: dropped } : repairs;
-  for (const { code, message, ...more } of warningsOf({ ...notes, repairs: told }))
+  const reported: RoundNotes = isNews
+    ? { ...notes, repairs: { ...repairs, [sameInEveryRound]: dropped } }
+    : { ...notes, repairs, leftOut: [] };
+  for (const { code, message, ...more } of warningsOf(reported))
     run.task.warning(code, run.tree.told(message), more);
 }
 

@@ -33,7 +33,7 @@ export function requestOf(
         }),
     include: ["reasoning.encrypted_content"],
     // The turns of a chat begin alike: a server that keeps them finds them by the same key.
-    prompt_cache_key: asked.chat_id ?? tree.rootTaskId,
+    prompt_cache_key: cacheKey(asked.options) ?? asked.chat_id ?? tree.rootTaskId,
     store: false,
     stream: true,
   };
@@ -60,6 +60,12 @@ function optionsOf(options: JsonObject = {}): Partial<ResponsesRequest> {
   return Object.fromEntries(
     Object.entries(options).filter(([name, value]) => value !== null && !ours.has(name)),
   );
+}
+
+/** The user's own, if set. */
+function cacheKey(options: JsonObject = {}): string | undefined {
+  const { prompt_cache_key: key } = options;
+  return typeof key === "string" && key !== "" ? key : undefined;
 }
 
 function reasoningOf(

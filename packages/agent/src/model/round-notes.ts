@@ -1,7 +1,7 @@
 import type { RoundNotes } from "../model.ts";
 
 export interface RoundWarning {
-  code: "reply_repaired" | "model_retried";
+  code: "reply_repaired" | "model_retried" | "options_left_out";
   message: string;
   attempt?: number;
 }
@@ -12,8 +12,15 @@ export function warningsOf({
   attempts = 1,
   upstream,
   lessons = [],
+  leftOut = [],
 }: RoundNotes): RoundWarning[] {
   const warnings: RoundWarning[] = [];
+  if (leftOut.length > 0) {
+    const verb = leftOut.length === 1 ? "is" : "are";
+    const server = upstream ?? "the model's server";
+    const message = `${leftOut.join(", ")} ${verb} not taken by ${server}: left out`;
+    warnings.push({ code: "options_left_out", message });
+  }
   const mended = Object.entries(repairs).filter(([, count]) => count > 0);
   if (mended.length > 0)
     warnings.push({

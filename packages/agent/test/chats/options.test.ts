@@ -227,7 +227,7 @@ describe("options that fit a model", () => {
 describe("a check of options", () => {
   test("finds every name that nobody may set, and nothing else", () => {
     const never =
-      "model input messages instructions tools stream store include previous_response_id background conversation";
+      "model input messages instructions tools stream store include previous_response_id background conversation prompt stream_options client_metadata n";
     for (const name of never.split(" "))
       expect(checkOptions({ [name]: 1, temperature: 1 })).toEqual([`${name}: cannot be set here`]);
     expect(checkOptions({ temperature: 1, made_up: { a: [1] }, top_p: null })).toEqual([]);

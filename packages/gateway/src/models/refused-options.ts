@@ -6,25 +6,61 @@ import type { Lessons } from "../learning/memory.ts";
 export type Learned = Pick<Lessons, "profileFor" | "responsesFor">;
 
 /**
- * Options that never reach a model, by their names on the Responses wire: its upstream's profile leaves them out, or its
- * server has refused them before. What is said to it in other words instead, such as a `tool_choice`, is not one of them.
+ * Options that never reach a model, by their names on the Responses wire: its upstream's profile drops them, or its server
+ * has refused them before. What is sent in another form instead, such as a `tool_choice`, is not one of them.
  */
 export function refusedOptions(
   { upstream, model }: ModelTarget,
-  { speaks, profile }: UpstreamConfig,
+  config: UpstreamConfig,
   learned?: Learned,
 ): string[] {
-  if (speaks === "chat") {
-    const flags = learned?.profileFor(upstream, model, profile) ?? profile;
-    return Object.keys(options).filter((name) => !isPassedOn(chatNameOf(name, flags), flags));
+  const { speaks, profile } = config;
+  if (speaks === "responses") {
+    const { droppedParameters = [], extraBody = {} } = learned?.responsesFor(upstream, model) ?? {};
+    const dropped = new Set([...droppedParameters, ...Object.keys(extraBody)]);
+    const isDropped = (path: string): boolean =>
+      dropped.has(path) || dropped.has(path.split(".")[0] ?? path);
+    return [...Object.keys(options).filter(isDropped), ...unlisted(dropped)];
   }
-  const { droppedParameters = [], extraBody = {} } = learned?.responsesFor(upstream, model) ?? {};
-  const refused = new Set([...droppedParameters, ...Object.keys(extraBody)]);
-  return Object.keys(options).filter((path) => {
-    const [name = ""] = path.split(".");
-    return refused.has(path) || refused.has(name);
-  });
+  const flags = learned?.profileFor(upstream, model, profile) ?? profile;
+  // What is sent with every request replaces what a user sets.
+  const dropped = new Set([...flags.droppedParameters, ...Object.keys(flags.extraBody)]);
+  const isDropped = (option: string): boolean => {
+    const name = chatNameOf(option, flags);
+    return name === null || dropped.has(name);
+  };
+  return [
+    ...Object.keys(options).filter(isDropped),
+    ...unlisted(dropped),
+    ...(takesCacheKey(config) ? [] : ["prompt_cache_key"]),
+  ];
 }
+
+/** Dropped options that only some providers have, such as `enable_thinking`. */
+function unlisted(dropped: ReadonlySet<string>): string[] {
+  const listed = new Set([
+    ...Object.keys(options).flatMap((path) => [path, path.split(".")[0] ?? path]),
+    ...Object.values(options),
+    ...notOptions,
+  ]);
+  return [...dropped].filter((name) => !listed.has(name) && /^[\w-]+(?:\.[\w-]+)?$/.test(name));
+}
+
+/** Set by the gateway, or another name of a listed option. */
+const notOptions = [
+  "model",
+  "messages",
+  "input",
+  "instructions",
+  "tools",
+  "include",
+  "store",
+  "stream",
+  "stream_options",
+  "prompt_cache_key",
+  "max_completion_tokens",
+  "background",
+];
 
 /** Whether an upstream has a word for the key of its prompt cache, so that it need not be said to one that has none. */
 export function takesCacheKey({ speaks, profile }: UpstreamConfig): boolean {
@@ -63,11 +99,7 @@ function chatNameOf(option: string, { maxTokensParameter }: Profile): string | n
   return option === "max_output_tokens" ? maxTokensParameter : (options[option] ?? null);
 }
 
-function isPassedOn(
-  inChat: string | null,
-  { parameters, droppedParameters, extraBody }: Profile,
-): boolean {
-  if (inChat === null || droppedParameters.includes(inChat)) return false;
-  // What is sent with every request is sent over what anybody asks for.
-  return !Object.hasOwn(extraBody, inChat) && (parameters === "all" || parameters.includes(inChat));
+function isPassedOn(name: string, { parameters, droppedParameters, extraBody }: Profile): boolean {
+  if (droppedParameters.includes(name) || Object.hasOwn(extraBody, name)) return false;
+  return parameters === "all" || parameters.includes(name);
 }

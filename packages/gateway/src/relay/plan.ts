@@ -46,6 +46,8 @@ export type ClientRequest =
       reasoning: "summary" | "text";
       /** It gives back what it got or leaves it out on purpose: nothing of it is remembered, and nothing told of others. */
       keepsReasoning?: boolean;
+      /** `chosen`: a user set each parameter for this model, so all are sent that the upstream is not known to refuse. */
+      parameters?: "listed" | "chosen";
     }
   | { wire: "chat"; request: ChatRequest; toolCalls: "deltas" | "whole" };
 
@@ -90,7 +92,7 @@ type FromResponses = Extract<ClientRequest, { wire: "responses" }>;
 type FromChat = Extract<ClientRequest, { wire: "chat" }>;
 
 function responsesOverChat(client: FromResponses, target: PlannedTarget, now: number): Plan {
-  const { codex, reasoning, keepsReasoning = false } = client;
+  const { codex, reasoning, keepsReasoning = false, parameters = "listed" } = client;
   const { profile, model, reasoning: keeper, kept } = target;
   const expanded = kept.expand(client.request, target.client);
   const { request } = expanded;
@@ -99,6 +101,7 @@ function responsesOverChat(client: FromResponses, target: PlannedTarget, now: nu
   const { body, ...forTheReply } = chatRequest(request, {
     profile,
     upstreamModel: model,
+    parameters,
     unseal: (envelope) => keeper.unseal(envelope),
     ...(keepsReasoning ? {} : { recall: (callId: string) => keeper.lookup(callId, conversation) }),
   });

@@ -4,6 +4,7 @@ import {
   withFlags,
   type JsonObject,
   type RepairCode,
+  type Repairs,
   type ResponseUsage,
 } from "@deltawire/wire";
 import type { Config, ModelTarget } from "../config/config.ts";
@@ -46,6 +47,8 @@ export interface ExchangeRecord {
   lessons: string[];
   /** Of the last attempt. */
   repairs: ReadonlyMap<RepairCode, number>;
+  /** Names of the parameters that the last attempt left out. */
+  droppedParameters?: readonly string[];
   usage?: ResponseUsage | undefined;
   /** Headers of the upstream that were not forwarded. */
   droppedHeaders?: readonly string[];
@@ -151,6 +154,7 @@ export class Relay {
         const onAnswer = taught.all.length === 0 ? undefined : learn;
         outcome = await this.#ask(exchange, request, plan, onAnswer);
         record.repairs = plan.repairs.counts;
+        record.droppedParameters = droppedParameters(plan.repairs);
         if (outcome.is === "left") return "left";
         if (outcome.is === "answered") {
           const { usage, failure } = outcome.reply;
@@ -244,6 +248,13 @@ export class Relay {
     receiver.end();
     return "answered";
   }
+}
+
+/** Of "reasoning.effort: max", which says the value too, the name. */
+function droppedParameters({ list }: Repairs): string[] {
+  return list.flatMap(({ code, detail }) =>
+    code === "parameter_dropped" ? [detail.split(":", 1)[0] ?? detail] : [],
+  );
 }
 
 /**

@@ -77,6 +77,7 @@ class RelayedEvents implements Receiver {
         codex: false,
         reasoning: "summary",
         keepsReasoning: true,
+        parameters: "chosen",
       };
       const source = new RequestSource(ownClient, client.request);
       const ran = await relay.run({ client, targets, receiver: this, signal, record, source });
@@ -157,12 +158,24 @@ function isLast(event: JsonObject | undefined): boolean {
 }
 
 /** What a round took, for the task. */
-export function notesOf({ repairs, attempts, upstream, lessons }: ExchangeRecord): RoundNotes {
+export function notesOf({
+  repairs,
+  attempts,
+  upstream,
+  lessons,
+  droppedParameters = [],
+}: ExchangeRecord): RoundNotes {
+  // The cache key is the gateway's own: no user misses it.
+  const leftOut = droppedParameters.filter((name) => name !== "prompt_cache_key");
+  const unnamed = (repairs.get("parameter_dropped") ?? 0) - leftOut.length;
+  const counts = new Map(repairs).set("parameter_dropped", unnamed);
+  if (unnamed <= 0) counts.delete("parameter_dropped");
   return {
     attempts,
     ...(upstream === undefined ? {} : { upstream }),
-    ...(repairs.size === 0 ? {} : { repairs: Object.fromEntries(repairs) }),
+    ...(counts.size === 0 ? {} : { repairs: Object.fromEntries(counts) }),
     ...(lessons.length === 0 ? {} : { lessons }),
+    ...(leftOut.length === 0 ? {} : { leftOut }),
   };
 }
 

@@ -206,11 +206,10 @@ dropped_parameters = ["seed"]
     expect(notices).toEqual([
       "temperature is not taken by strict/k: left out",
       "seed is not taken by strict/k: left out",
-      "text.verbosity is not taken by strict/k: left out",
     ]);
     const [asked] = world.models.asked;
-    expect(asked).toMatchObject({ stop: ["."] });
-    for (const name of ["temperature", "seed", "text"]) expect(asked).not.toHaveProperty(name);
+    expect(asked).toMatchObject({ stop: ["."], text: { verbosity: "low" } });
+    for (const name of ["temperature", "seed"]) expect(asked).not.toHaveProperty(name);
   });
 
   test("is told again to another model that can", async () => {

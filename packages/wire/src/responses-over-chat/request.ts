@@ -22,6 +22,11 @@ export interface ChatRequestOptions extends ReasoningSources {
   upstreamModel?: string;
   /** Whether to ask for a stream; otherwise what the client asked for. */
   stream?: boolean;
+  /**
+   * Which parameters are sent: `listed`, those that the profile's `parameters` has; `chosen`, all but the profile's
+   * `droppedParameters`, because a user set each of them for this model. Default `listed`.
+   */
+  parameters?: "listed" | "chosen";
 }
 
 export interface TranslatedRequest {
@@ -70,7 +75,7 @@ export function chatRequest(
       ? { parallel_tool_calls: false }
       : {}),
     ...(format.asked === undefined ? {} : { response_format: format.asked }),
-    ...(effort ? { reasoning_effort: effort } : {}),
+    ...reasoningParameters(request.reasoning, effort, options),
     ...(typeof request.max_output_tokens === "number"
       ? { [profile.maxTokensParameter]: request.max_output_tokens }
       : {}),
@@ -80,7 +85,7 @@ export function chatRequest(
     ...(stream && profile.streamUsage ? { stream_options: { include_usage: true } } : {}),
   };
   return {
-    body: { ...allowed(body, profile, repairs), ...profile.extraBody },
+    body: { ...allowed(body, profile, options, repairs), ...profile.extraBody },
     tools: offered.bridge,
     usedCallIds: usedCallIds(entries, messages),
     echo: responseEcho(request),
@@ -138,6 +143,26 @@ function latestSettings(request: ResponsesRequest): {
   return { effort: request.reasoning?.effort ?? effort, format: request.text?.format ?? format };
 }
 
+/**
+ * The effort, and what else a user chose: OpenRouter has `max_tokens`, `exclude` and `enabled` in `reasoning`, and refuses
+ * `reasoning_effort` beside it.
+ */
+function reasoningParameters(
+  asked: ResponsesRequest["reasoning"],
+  effort: string | undefined,
+  { parameters }: ChatRequestOptions,
+): JsonObject {
+  const {
+    effort: _effort,
+    summary: _summary,
+    generate_summary: _older,
+    ...others
+  } = (asked ?? {}) as JsonObject;
+  if (parameters !== "chosen" || Object.keys(others).length === 0)
+    return effort ? { reasoning_effort: effort } : {};
+  return { reasoning: { ...(effort ? { effort } : {}), ...others } };
+}
+
 function logprobs(request: ResponsesRequest): Partial<ChatRequest> {
   if (request.top_logprobs) return { logprobs: true, top_logprobs: request.top_logprobs };
   return request.include?.includes("message.output_text.logprobs") ? { logprobs: true } : {};
@@ -183,11 +208,21 @@ const responsesOnly: Record<string, JsonValue | undefined> = {
   context_management: undefined,
 };
 
-function allowed(body: ChatRequest, profile: Profile, repairs: Repairs): ChatRequest {
-  const { parameters, droppedParameters } = profile;
+/** Set by gateways in every request, and never by a user. */
+const gatewayParameters = new Set(["store", "prompt_cache_key"]);
+
+function allowed(
+  body: ChatRequest,
+  { parameters, droppedParameters }: Profile,
+  { parameters: sent = "listed" }: ChatRequestOptions,
+  repairs: Repairs,
+): ChatRequest {
   const kept: ChatRequest = { model: body.model, messages: body.messages };
   for (const [name, value] of Object.entries(body)) {
-    const known = parameters === "all" || parameters.includes(name);
+    const known =
+      parameters === "all" ||
+      parameters.includes(name) ||
+      (sent === "chosen" && !gatewayParameters.has(name));
     if (known && !droppedParameters.includes(name)) kept[name] = value;
     else if (!asksForNothing(name, value)) repairs.add("parameter_dropped", name);
   }

@@ -58,6 +58,7 @@ function chatPlan(request: ResponsesRequest, options: PlanOptions): Plan {
   const { upstream, profile = genericProfile, newId, now, redactor } = options;
   const { body, ...forTheReply } = chatRequest(request, {
     profile,
+    parameters: "chosen",
     unseal: (envelope) => opened(envelope, upstream),
   });
   const { repairs } = forTheReply;
