@@ -423,7 +423,7 @@ test("a question is told to screen readers once, and no older one when another i
   await said.waitFor();
 });
 
-describe("y", () => {
+describe("Ctrl+Enter", () => {
   test("does not decide what has become the oldest under the finger", async () => {
     const { person, tab, hash, tray } = await twoAsked();
     await tab.getByRole("main").focus();
@@ -441,7 +441,8 @@ describe("y", () => {
               requestAnimationFrame(look);
               return;
             }
-            document.dispatchEvent(new KeyboardEvent("keydown", { key: "y", bubbles: true }));
+            const press = { key: "Enter", ctrlKey: true, bubbles: true };
+            document.dispatchEvent(new KeyboardEvent("keydown", press));
             resolve();
           };
           look();
@@ -450,7 +451,7 @@ describe("y", () => {
     );
     await keyed(tab).waitFor();
     expect(await tray.getByRole("group", { name: maySee }).count()).toBe(1);
-    await tab.keyboard.press("y");
+    await tab.keyboard.press("Control+Enter");
     await tray.waitFor({ state: "detached" });
     expect(await (await endedAnswer(tab)).innerText()).toContain("flower pot");
   });
@@ -480,11 +481,11 @@ describe("by keys alone", () => {
     return tab;
   }
 
-  test("a opens the tray, y approves the oldest, and the tray closes after the last", async () => {
+  test("a opens the tray, Ctrl+Enter approves the oldest, and the tray closes after the last", async () => {
     const tab = await openedByKey();
     const tray = tab.getByRole("region", { name: "Waiting for you" });
     await expect.poll(() => focusedIn(tab)).toBe("Waiting for you");
-    await tab.keyboard.press("y");
+    await tab.keyboard.press("Control+Enter");
     expect(await (await endedAnswer(tab)).innerText()).toContain("would have been sent");
     await tray.waitFor({ state: "detached" });
     await expect.poll(() => focusedIn(tab)).toBe(nothingWaits);
@@ -499,9 +500,9 @@ describe("by keys alone", () => {
     await expect.poll(() => focusedIn(tab)).toBe(oneWaits);
   });
 
-  test("d denies the oldest", async () => {
+  test("Ctrl+Backspace denies the oldest", async () => {
     const tab = await openedByKey();
-    await tab.keyboard.press("d");
+    await tab.keyboard.press("Control+Backspace");
     expect(await (await endedAnswer(tab)).innerText()).toContain("refused");
   });
 

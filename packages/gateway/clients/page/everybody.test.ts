@@ -49,7 +49,7 @@ test("a whole conversation goes without a mouse", async () => {
   await keys.press("c");
   await tab.getByText("Copied").first().waitFor();
   expect(await tab.evaluate(() => navigator.clipboard.readText())).toContain("|");
-  await keys.press("r");
+  await keys.press("Control+Shift+Enter");
   await tab.getByText("2/2").first().waitFor();
   await endedAnswer(tab);
 

@@ -95,15 +95,18 @@ describe("keys", () => {
 });
 
 describe("the focus", () => {
-  test("goes to the answer when its button goes: to stop, and to ask again", async () => {
+  test("goes to the box after Stop, and to the answer after Retry", async () => {
     const tab = await waitingAtDoor();
     const answer = answers(tab).first();
-    for (const name of ["Stop", "Retry"]) {
+    const press = async (name: string) => {
       const button = answer.getByRole("button", { name, exact: true });
       await button.press("Enter");
       await button.waitFor({ state: "detached" });
-      expect(await hasFocus(answer)).toBe(true);
-    }
+    };
+    await press("Stop");
+    expect(await hasFocus(messageBox(tab))).toBe(true);
+    await press("Retry");
+    expect(await hasFocus(answer)).toBe(true);
   });
 
   test("of somebody who writes meanwhile stays in the box", async () => {

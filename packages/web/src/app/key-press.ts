@@ -23,7 +23,13 @@ export function isPressed(keys: string, press: KeyPress, isMac: boolean): boolea
   );
 }
 
-/** Keys that write something belong to whoever is writing. */
+/** True for a key that a text field needs itself: all without a modifier, and those that edit (a word is deleted by Ctrl+Backspace). */
 export function writes({ key, ctrlKey, metaKey, altKey }: KeyPress): boolean {
+  if (key === "Enter" || key === "Backspace") return true;
   return !ctrlKey && !metaKey && !(altKey && key.startsWith("Arrow"));
+}
+
+/** True for a key that types a character. The space bar is not one of them: outside of fields it scrolls and presses buttons. */
+export function isCharacter({ key, ctrlKey, metaKey, altKey }: KeyPress): boolean {
+  return /^.$/su.test(key) && key !== " " && !ctrlKey && !metaKey && !altKey;
 }

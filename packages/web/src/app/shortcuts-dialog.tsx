@@ -31,6 +31,7 @@ export function ShortcutsDialog({ onClose }: { onClose: () => void }) {
         tabIndex={0}
         data-first
       >
+        <p className="app-shortcuts-hint">{words.shortcutsHint}</p>
         {[...groups].map(([group, those]) => (
           <section key={group}>
             <h3>{group}</h3>

@@ -9,6 +9,8 @@ export const appWords = defineWords({
     hideList: "Hide the list of chats",
     preferences: "Preferences",
     shortcuts: "Keyboard shortcuts",
+    shortcutsHint:
+      "What you type goes into the message. Press Esc there, or walk with Tab, and keys that are a single character do what is listed here.",
     palette: "Command palette",
     paletteHint: "Type what you want to do",
     nothingFound: (query: string) => `Nothing is called “${query}”.`,
@@ -67,6 +69,8 @@ export const appWords = defineWords({
     hideList: "隐藏对话列表",
     preferences: "偏好设置",
     shortcuts: "键盘快捷键",
+    shortcutsHint:
+      "输入的文字会进入消息框。在消息框中按 Esc，或用 Tab 移动后，单个字符的按键才会执行下列操作。",
     palette: "命令面板",
     paletteHint: "输入你想做的事",
     nothingFound: (query: string) => `没有叫“${query}”的命令。`,

@@ -1,6 +1,7 @@
 import { useEffect, useRef } from "react";
 import type { DecisionBody, PendingApproval } from "@deltawire/tasks/chats";
 import { Button } from "../parts/button.tsx";
+import { keysForAria } from "../parts/keys.tsx";
 import { Menu } from "../parts/menu.tsx";
 import type { Writing } from "../state/written-decisions.ts";
 import { approvedOnce } from "./approved-once.ts";
@@ -38,7 +39,7 @@ export function Choices(props: ChoicesProps) {
           icon="check"
           busy={busy}
           data-writes="outcome"
-          aria-keyshortcuts={hasKeys ? approveKey : undefined}
+          aria-keyshortcuts={hasKeys ? keysForAria(approveKey) : undefined}
           onClick={() =>
             kind === "reconcile" ? onWrite("outcome") : onDecide(approvedOnce(approval))
           }
@@ -90,7 +91,7 @@ export function Choices(props: ChoicesProps) {
           kind="danger"
           off={busy}
           data-writes="reason"
-          aria-keyshortcuts={hasKeys ? denyKey : undefined}
+          aria-keyshortcuts={hasKeys ? keysForAria(denyKey) : undefined}
           onClick={() =>
             kind === "limit" || kind === "reconcile"
               ? onDecide({ decision: "deny" })

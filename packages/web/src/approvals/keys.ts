@@ -1,4 +1,4 @@
 /* Of the oldest question in the tray. */
 
-export const approveKey = "y";
-export const denyKey = "d";
+export const approveKey = "mod+enter";
+export const denyKey = "mod+backspace";

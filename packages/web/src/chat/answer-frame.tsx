@@ -10,6 +10,7 @@ import { Elapsed } from "../answer/elapsed.tsx";
 import { useCell } from "../hooks/use-cell.ts";
 import { usePage } from "../hooks/use-page.ts";
 import { Button, IconButton } from "../parts/button.tsx";
+import { findComposer, hasKeyboard } from "../parts/composer-focus.ts";
 import { Menu } from "../parts/menu.tsx";
 import { passesFocusTo } from "../parts/passes-focus.ts";
 import { Status } from "../parts/signs.tsx";
@@ -83,7 +84,7 @@ export function AnswerFrame({
         {says !== "done" && <Status kind={statusKinds[says]} label={words[says]} />}
         {isRunning && <Elapsed since={version.created_at} />}
         {isRunning && (
-          <Button ref={passesToAnswer} small icon="stop" onClick={() => void chat.stop(node_id)}>
+          <Button ref={passesToComposer} small icon="stop" onClick={() => void chat.stop(node_id)}>
             {words.stop}
           </Button>
         )}
@@ -142,6 +143,11 @@ export function AnswerFrame({
 }
 
 const passesToAnswer = passesFocusTo((button) => button.closest<HTMLElement>(".chat-answer"));
+/** On a touch screen the composer would bring up its keyboard. */
+const passesToComposer = passesFocusTo((button) => {
+  const composer = hasKeyboard() ? findComposer() : null;
+  return composer ?? button.closest<HTMLElement>(".chat-answer");
+});
 
 function Who({ chain, headingId }: { chain: readonly AnswerVersion[]; headingId: string }) {
   const words = useWords(chatWords);

@@ -52,5 +52,9 @@ export function tellingKeys(sendKey: ComposerSituation["sendKey"]) {
     : { steer: "mod+enter", queue: "mod+shift+enter" };
 }
 
+/* A single character never asks a model and never changes a chat: those keys have a modifier. */
+export const editKeys = "mod+shift+e";
+export const retryKeys = "mod+shift+enter";
+
 /** Of the answer that runs, also while somebody writes. */
 export const stopKeys = "mod+.";

@@ -1,10 +1,12 @@
-import { useId, useRef, useState } from "react";
+import { useEffect, useId, useRef, useState } from "react";
 import { runningAnswers, type ContextSnippet, type InputDelivery } from "@deltawire/tasks/chats";
 import { useCell, usePicked } from "../hooks/use-cell.ts";
 import { useCommands } from "../hooks/use-commands.ts";
 import { usePage } from "../hooks/use-page.ts";
 import { Button } from "../parts/button.tsx";
+import { focusComposer } from "../parts/composer-focus.ts";
 import type { OpenChat } from "../state/page.ts";
+import { hashOf } from "../state/route.ts";
 import { useWords } from "../words/use-words.ts";
 import { AnswererCommands } from "./answerer-commands.tsx";
 import { AttachedList } from "./attached-list.tsx";
@@ -63,6 +65,7 @@ export function Composer({ chat, parent, running, onEditLast }: ComposerProps) {
   const { text, attachments, contexts } = written;
   const obstacle = obstacleTo({ draft: written, uploads: pending, isDeleted, isSending });
   const focus = () => box.current?.focus();
+  useFocusWhenOpened();
   useCommands([
     { id: "write", title: words.focus, group: words.group, keys: "i", run: focus },
     {
@@ -107,6 +110,7 @@ export function Composer({ chat, parent, running, onEditLast }: ComposerProps) {
     setStopping(true);
     await stopAnswer(chat, running);
     setStopping(false);
+    focusComposer();
   };
   const onKey = (meaning: Exclude<KeyMeaning, "type">) => {
     if (meaning === "send") send();
@@ -255,6 +259,18 @@ export function Composer({ chat, parent, running, onEditLast }: ComposerProps) {
       )}
     </>
   );
+}
+
+/** Who opens a chat, or asks for a new one where there is one already, can type at once. */
+function useFocusWhenOpened(): void {
+  const route = useCell(usePage().router.route);
+  useEffect(() => {
+    const row = document.activeElement?.closest("a[data-row]")?.getAttribute("href");
+    const opened = hashOf(route.is === "chat" ? { is: "chat", chatId: route.chatId } : route);
+    // Somebody who walks through the list may have gone on to another row while the chat was read.
+    if (row?.startsWith(opened) === false) return;
+    focusComposer();
+  }, [route]);
 }
 
 function placeholder(

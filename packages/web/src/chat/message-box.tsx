@@ -1,11 +1,4 @@
-import {
-  useEffect,
-  useLayoutEffect,
-  type ClipboardEvent,
-  type KeyboardEvent,
-  type RefObject,
-} from "react";
-import { nobodyHasFocus } from "../parts/passes-focus.ts";
+import { useLayoutEffect, type ClipboardEvent, type KeyboardEvent, type RefObject } from "react";
 import { usePicked } from "../hooks/use-cell.ts";
 import { usePage } from "../hooks/use-page.ts";
 import { meaningOf, pressOf, type KeyMeaning } from "./composer-keys.ts";
@@ -34,7 +27,6 @@ export function MessageBox(props: MessageBoxProps) {
   useLayoutEffect(() => {
     if (box.current !== null) fitHeight(box.current, text);
   }, [box, text]);
-  useEffect(() => focusIfNobodyHasIt(box.current), [box]);
   const onKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {
     const meaning = meaningOf(pressOf(event), { sendKey, isRunning, isEmpty: text === "" });
     if (meaning === "type") return;
@@ -54,6 +46,7 @@ export function MessageBox(props: MessageBoxProps) {
     <textarea
       ref={box}
       className="chat-composer-box"
+      data-composer=""
       rows={1}
       dir="auto"
       aria-label={label}
@@ -75,10 +68,4 @@ function fitHeight(box: HTMLTextAreaElement, text: string): void {
   if (CSS.supports("field-sizing", "content")) return;
   box.style.height = "auto";
   if (text !== "") box.style.height = `${box.scrollHeight}px`;
-}
-
-/** Whoever opens a chat to write can write; on a phone that would bring up its keyboard. */
-function focusIfNobodyHasIt(box: HTMLTextAreaElement | null): void {
-  if (nobodyHasFocus() && window.matchMedia("(pointer: fine)").matches)
-    box?.focus({ preventScroll: true });
 }

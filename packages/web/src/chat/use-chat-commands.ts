@@ -1,8 +1,9 @@
 import { chosenVersion, isRunning, type ChatNode } from "@deltawire/tasks/chats";
 import { useCommands } from "../hooks/use-commands.ts";
 import { usePage } from "../hooks/use-page.ts";
+import { focusComposer } from "../parts/composer-focus.ts";
 import { useWords } from "../words/use-words.ts";
-import { stopKeys } from "./composer-keys.ts";
+import { editKeys, retryKeys, stopKeys } from "./composer-keys.ts";
 import { answerToCopy, copyText } from "./copy-text.ts";
 import { meantNode, neighbour } from "./meant-node.ts";
 import { offeredVersions, switchOf, versionEdits } from "./switches.ts";
@@ -39,7 +40,7 @@ export function useChatCommands(thread: Thread, path: readonly ChatNode[]): void
   };
   const stop = () => {
     const node = meant(isRunning);
-    if (node !== undefined && isRunning(node)) void chat.stop(node.node_id);
+    if (node !== undefined && isRunning(node)) void chat.stop(node.node_id).then(focusComposer);
   };
   const switchVersion = (to: "previous" | "next") => {
     const node = meant((one) => one.kind !== "separator" && one.versions.length > 1);
@@ -81,18 +82,10 @@ export function useChatCommands(thread: Thread, path: readonly ChatNode[]): void
       run: () => move(-1),
     },
     { id: "chat.end", title: words.jumpToEnd, group, keys: "end", run: () => thread.toEnd() },
-    { id: "chat.edit", title: words.editIt, group, keys: "e", run: edit },
+    { id: "chat.edit", title: words.editIt, group, keys: editKeys, run: edit },
     { id: "chat.copy", title: words.copyIt, group, keys: "c", run: copy },
-    { id: "chat.retry", title: words.retryIt, group, keys: "r", run: retry },
-    { id: "chat.stop", title: words.stopIt, group, keys: "s", run: stop },
-    {
-      id: "chat.stop.typing",
-      title: words.stopIt,
-      group,
-      keys: stopKeys,
-      hidden: true,
-      run: stop,
-    },
+    { id: "chat.retry", title: words.retryIt, group, keys: retryKeys, run: retry },
+    { id: "chat.stop", title: words.stopIt, group, keys: stopKeys, run: stop },
     {
       id: "chat.version.previous",
       title: words.previousVersion,

@@ -1,6 +1,8 @@
 import { isRunning, type AnswerNode, type ChatNode, type UserNode } from "@deltawire/tasks/chats";
+import { findComposer } from "../parts/composer-focus.ts";
 import type { MenuItem } from "../parts/menu.tsx";
 import { useWords } from "../words/use-words.ts";
+import { editKeys, retryKeys } from "./composer-keys.ts";
 import { offeredVersions } from "./switches.ts";
 import { useThread, type Thread } from "./thread.ts";
 import { chatWords, type ChatWords } from "./words.ts";
@@ -43,14 +45,14 @@ function nodeMenu(
     {
       label: isAnswer ? words.editAnswer : words.edit,
       icon: "edit",
-      keys: "e",
+      keys: editKeys,
       disabled: isBusy,
       run: edit,
     },
     {
       label: words.retry,
       icon: "redo",
-      keys: "r",
+      keys: retryKeys,
       disabled: isBusy,
       run: () => void chat.rerun(node_id),
     },
@@ -118,7 +120,7 @@ function branching(
 ): MenuItem[] {
   const begin = (under: string | null) => {
     thread.branching.set({ under });
-    document.querySelector<HTMLElement>(".chat-below textarea")?.focus();
+    findComposer()?.focus();
   };
   if (kind === "answer")
     return [{ label: words.branchHere, icon: "branch", disabled, run: () => begin(node_id) }];

@@ -5,6 +5,7 @@ const names: Readonly<Record<string, string>> = {
   shift: isMac ? "⇧" : "Shift",
   alt: isMac ? "⌥" : "Alt",
   enter: "Enter",
+  backspace: isMac ? "⌫" : "Backspace",
   escape: "Esc",
   arrowup: "↑",
   arrowdown: "↓",
@@ -25,6 +26,18 @@ export function Keys({ keys }: { keys: string }) {
 /** The same for a tooltip. */
 export function keysAsText(keys: string): string {
   return namesOf(keys).join("+");
+}
+
+/** The same for `aria-keyshortcuts`. */
+export function keysForAria(keys: string): string {
+  return keys
+    .split("+")
+    .map((key) => (key === "mod" ? (isMac ? "Meta" : "Control") : capitalized(key)))
+    .join("+");
+}
+
+function capitalized(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
 }
 
 function namesOf(keys: string): string[] {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isPressed, writes, type KeyPress } from "../../src/app/key-press.ts";
+import { isCharacter, isPressed, writes, type KeyPress } from "../../src/app/key-press.ts";
 
 const press = (key: string, held: Partial<KeyPress> = {}): KeyPress => ({
   key,
@@ -32,4 +32,17 @@ test("a letter belongs to whoever writes, a key with Control does not", () => {
   expect(writes(press("a"))).toBe(true);
   expect(writes(press("A", { shiftKey: true }))).toBe(true);
   expect(writes(press("k", { ctrlKey: true }))).toBe(false);
+});
+
+test("keys that edit belong to a text field also with Control", () => {
+  expect(writes(press("Enter", { ctrlKey: true }))).toBe(true);
+  expect(writes(press("Backspace", { ctrlKey: true }))).toBe(true);
+});
+
+test("only what types a character counts as one, and not the space bar", () => {
+  for (const key of ["r", "R", "?", "你", "😀"]) expect(isCharacter(press(key))).toBe(true);
+  for (const key of [" ", "Enter", "ArrowUp", "Process"])
+    expect(isCharacter(press(key))).toBe(false);
+  expect(isCharacter(press("r", { ctrlKey: true }))).toBe(false);
+  expect(isCharacter(press("r", { altKey: true }))).toBe(false);
 });
