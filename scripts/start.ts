@@ -8,7 +8,7 @@ import { pageIsFresh } from "./build-page.ts";
 const root = join(import.meta.dirname, "..");
 const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 /** With any of these words the page's address is told to nobody. */
-const withoutPage = /^(?:codex|migrate|models|lessons|help|--help|-h|--version|-V)$/;
+const withoutPage = /^(?:codex|migrate|models|lessons|help|--help|-h|--version|-V|-v)$/;
 
 // A full disk under it must not keep the gateway from starting.
 process.stderr.on("error", () => undefined);

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { describe, expect, test, vi } from "vitest";
 import { readArguments } from "../src/cli/arguments.ts";
+import { commandNames } from "../src/cli/options.ts";
 import { run } from "../src/cli/run.ts";
 import { version } from "../src/version.ts";
 import { deltawire, temporaryFolder } from "./deltawire-process.ts";
@@ -83,24 +84,48 @@ describe("the words of a command line", () => {
 });
 
 describe("help and version", () => {
-  test.each([["--help"], ["-h"], ["help"], ["serve", "--help"], ["models", "-h"]])(
-    "%s %s is on standard output, with 0",
-    async (...args) => {
-      const { code, stdout, stderr } = await ran(args.filter((word) => word !== undefined));
+  test.each([["--help"], ["-h"], ["help"]])(
+    "%s lists the commands and flags, with 0",
+    async (word) => {
+      const { code, stdout, stderr } = await ran([word]);
       expect([code, stderr]).toEqual([0, ""]);
-      for (const word of [
-        "serve",
-        "codex",
-        "migrate",
-        "models",
-        "lessons",
-        "--upstream",
-        "--json",
-        "4141",
-      ])
-        expect(stdout).toContain(word);
+      for (const part of [...commandNames, "--upstream", "--json", "COMMAND --help", "4141"])
+        expect(stdout).toContain(part);
     },
   );
+
+  test.each(commandNames)(
+    "%s has a help of its own: usage, its flags only, examples",
+    async (command) => {
+      const { code, stdout, stderr } = await ran([command, "--help"]);
+      expect([code, stderr]).toEqual([0, ""]);
+      for (const args of [
+        [command, "-h"],
+        ["help", command],
+        ["--help", command],
+      ])
+        expect((await ran(args)).stdout).toBe(stdout);
+      expect(stdout).toMatch(/^Usage: deltawire .*\n/);
+      expect(stdout).toContain(command);
+      expect(stdout).toMatch(/\nExamples:\n {2}deltawire/);
+      expect(stdout.includes("--reset")).toBe(command === "lessons");
+      expect(stdout.includes("--write ")).toBe(command === "migrate");
+      for (const line of stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(120);
+    },
+  );
+
+  test("a help in the repository is written as it is typed there", async () => {
+    const { stdout } = await ran(["models", "--help"], { env: { npm_lifecycle_event: "start" } });
+    expect(stdout).toContain("npm start -- models");
+    expect(stdout).not.toContain("deltawire models");
+    const serve = await ran(["serve", "--help"], { env: { npm_lifecycle_event: "start" } });
+    expect(serve.stdout).toMatch(/^ {2}npm start$/m);
+  });
+
+  test("flags of Codex that are not in the first place are Codex's", () => {
+    expect(readArguments(["codex", "exec", "--help"])).toMatchObject({ name: "codex" });
+    expect(readArguments(["codex", "exec", "-v"])).toMatchObject({ name: "codex" });
+  });
 
   test("no line of the help is too long for a terminal", async () => {
     const { stdout } = await ran(["--help"]);
@@ -109,7 +134,10 @@ describe("help and version", () => {
 
   test("--version is the version alone", async () => {
     expect(await ran(["--version"])).toEqual({ code: 0, stdout: `${version}\n`, stderr: "" });
-    expect((await ran(["-V"])).stdout).toBe(`${version}\n`);
+    for (const word of ["-V", "-v"]) expect((await ran([word])).stdout).toBe(`${version}\n`);
+    for (const command of commandNames)
+      for (const word of ["--version", "-V", "-v"])
+        expect((await ran([command, word])).stdout).toBe(`${version}\n`);
   });
 });
 
@@ -122,6 +150,8 @@ describe("what was typed or written wrongly ends with 2 and a sentence that help
     [["--jsn"], /--json/],
     [["--port"], /--port/],
     [["serve", "now"], /now/],
+    [["models", "--reset"], /models takes no --reset; lessons does/],
+    [["help", "modls"], /no command "modls".*models/],
     [["--port", "99999"], /--port.*65535/],
     [["--port", "x"], /--port/],
     [["--upstream", "nonsense"], /--upstream.*https:\/\//],

@@ -71,9 +71,32 @@ base_url = "https://api.z.ai/api/coding/paas/v4"
 api_key = "env:ZAI_API_KEY"
 speaks = "chat"
 profile = "glm"
+idle_timeout_seconds = 600
 models = ["glm-4.6"]
 `);
     expect(made).toMatchObject({ nothingToDo: false, unset: ["ZAI_API_KEY"], notes: [] });
+  });
+
+  test("gives the gateway its timeout and retries, and leaves Codex's as they are", () => {
+    const fields =
+      "stream_idle_timeout_ms = 1_500\nrequest_max_retries = 0\nstream_max_retries = 3\n";
+    const made = plan(provider(fields));
+    expect(upstreams(made)).toMatchObject({ zai: { idle_timeout_seconds: 1.5, retries: 0 } });
+    expect(parse(made.codexText)["model_providers"]).toMatchObject({
+      zai: { stream_idle_timeout_ms: 1500, request_max_retries: 0, stream_max_retries: 3 },
+    });
+    expect(made.notes).toEqual([]);
+    const none = plan(provider(""));
+    expect(none.gatewayText).not.toMatch(/retries|timeout/);
+  });
+
+  test("gives the gateway the nearest timeout and number of retries that it allows, and says so", () => {
+    const made = plan(provider("stream_idle_timeout_ms = 100\nrequest_max_retries = 100\n"));
+    expect(upstreams(made)).toMatchObject({ zai: { idle_timeout_seconds: 1, retries: 10 } });
+    expect(made.notes).toEqual([
+      expect.stringMatching(/^stream_idle_timeout_ms of zai .*idle_timeout_seconds.* becomes 1\.$/),
+      expect.stringMatching(/^request_max_retries of zai .*retries.*0 to 10.* becomes 10\.$/),
+    ]);
   });
 
   test("keeps the line ends of Windows and a byte order mark", () => {

@@ -1,5 +1,6 @@
-import { parseArgs, type ParseArgsConfig } from "node:util";
+import { parseArgs } from "node:util";
 import { didYouMean } from "../config/nearest.ts";
+import { commandNames, options, type CommandName } from "./options.ts";
 
 /** What the command line asks for. */
 export type Command =
@@ -8,7 +9,8 @@ export type Command =
   | { name: "migrate"; args: string[] }
   | { name: "models"; flags: Flags }
   | { name: "lessons"; flags: Flags; reset: boolean }
-  | { name: "help" }
+  /** Undefined: help for all commands. */
+  | { name: "help"; command: CommandName | undefined }
   | { name: "version" };
 
 export interface Flags {
@@ -27,40 +29,28 @@ export class UsageError extends Error {
   readonly code = "usage";
 }
 
-const commands = ["serve", "codex", "migrate", "models", "lessons", "help"];
-
-const options = {
-  config: { type: "string", short: "c" },
-  upstream: { type: "string" },
-  "api-key-env": { type: "string" },
-  speaks: { type: "string" },
-  profile: { type: "string" },
-  host: { type: "string" },
-  port: { type: "string", short: "p" },
-  json: { type: "boolean" },
-  reset: { type: "boolean" },
-  help: { type: "boolean", short: "h" },
-  version: { type: "boolean", short: "V" },
-} as const satisfies ParseArgsConfig["options"];
+const words: readonly string[] = [...commandNames, "help"];
 
 export function readArguments(argv: readonly string[]): Command {
   const at = argv.findIndex((word, index) => isCommandPlace(argv, index) && !word.startsWith("-"));
   const name = at < 0 ? "serve" : (argv[at] ?? "serve");
   // In `--prot 99` it is the flag that is wrong.
-  if (!commands.includes(name)) parsed(argv.slice(0, at));
-  if (!commands.includes(name))
-    throw new UsageError(
-      `There is no command "${name}".${sentence(didYouMean(name, commands))} --help lists them.`,
-    );
+  if (!words.includes(name)) parsed(argv.slice(0, at));
+  if (name === "help") return { name, command: commandNamed(argv[at + 1]) };
+  if (!isCommand(name)) throw noSuchCommand(name);
   // What stands behind `codex` is Codex's, and what stands behind `migrate` is read there.
-  const own =
-    name === "codex" || name === "migrate"
-      ? argv.slice(0, at)
-      : argv.filter((_, index) => index !== at);
-  const rest = name === "codex" || name === "migrate" ? argv.slice(at + 1) : [];
+  const takesRest = name === "codex" || name === "migrate";
+  const own = takesRest ? argv.slice(0, at) : argv.filter((_, index) => index !== at);
+  const rest = takesRest ? argv.slice(at + 1) : [];
   const { values } = parsed(own);
-  if (values.help === true || name === "help") return { name: "help" };
-  if (values.version === true) return { name: "version" };
+  // Codex has these flags too: only in the first place are they meant for this program.
+  const asked = name === "codex" ? rest.slice(0, 1) : rest;
+  if (values.help === true || asked.some((word) => word === "--help" || word === "-h"))
+    return { name: "help", command: at < 0 ? undefined : name };
+  const isVersion = (word: string) => word === "--version" || word === "-V" || word === "-v";
+  if (values.version === true || values.v === true || asked.some(isVersion))
+    return { name: "version" };
+  checkTaken(name, Object.keys(values));
   const flags: Flags = {
     config: values.config,
     upstream: values.upstream,
@@ -82,6 +72,32 @@ export function readArguments(argv: readonly string[]): Command {
       return { name, flags, reset: values.reset === true };
     default:
       return { name: "serve", flags };
+  }
+}
+
+function isCommand(name: string): name is CommandName {
+  return commandNames.some((known) => known === name);
+}
+
+function commandNamed(word: string | undefined): CommandName | undefined {
+  if (word === undefined || word.startsWith("-") || word === "help") return undefined;
+  if (!isCommand(word)) throw noSuchCommand(word);
+  return word;
+}
+
+function noSuchCommand(name: string): UsageError {
+  return new UsageError(
+    `There is no command "${name}".${sentence(didYouMean(name, words))} --help lists them.`,
+  );
+}
+
+function checkTaken(command: CommandName, given: readonly string[]): void {
+  for (const name of given) {
+    const option = options[name as keyof typeof options];
+    if ("commands" in option && !option.commands.some((taking) => taking === command))
+      throw new UsageError(
+        `${command} takes no --${name}; ${option.commands.join(" and ")} ${option.commands.length > 1 ? "do" : "does"}. ${command} --help lists its flags.`,
+      );
   }
 }
 
@@ -118,45 +134,11 @@ function wrongFlag({ code, message }: NodeJS.ErrnoException): string {
 }
 
 function exampleOf(flag: string): string {
-  const example = examples[flag];
-  return example === undefined ? "" : `, such as ${flag} ${example}`;
+  const option = Object.entries(options).find(([name]) => flag === `--${name}`)?.[1];
+  return option !== undefined && "example" in option ? `, such as ${flag} ${option.example}` : "";
 }
-
-const examples: Record<string, string> = {
-  "--config": "deltawire.toml",
-  "--upstream": "http://127.0.0.1:8000/v1",
-  "--api-key-env": "ZAI_API_KEY",
-  "--speaks": "chat",
-  "--profile": "glm",
-  "--host": "127.0.0.1",
-  "--port": "4141",
-};
 
 /** `did you mean x?` as a sentence of its own. */
 function sentence(near: string): string {
   return near.replace(" did", " Did");
 }
-
-export const helpText = `Deltawire: any Responses or Chat client on any Chat or Responses upstream.
-
-  deltawire [serve]              serve on http://127.0.0.1:4141: models below /v1, agents at work below
-                                 /api/tasks, conversations below /api/chats
-  deltawire codex [ARGUMENT …]   run the installed Codex against this gateway; its files stay as they are
-  deltawire migrate [FILE] [--write]
-                                 move wire_api = "chat" providers of a Codex configuration to this gateway
-  deltawire models               the names that clients can use
-  deltawire lessons [--reset]    what the running gateway has learned from upstreams' refusals
-
-  --config FILE                  a configuration; otherwise ./deltawire.toml, then the user's
-  --upstream URL                 an upstream, without a file
-  --api-key-env NAME             the environment variable that holds its key
-  --speaks chat|responses        which wire it speaks (chat)
-  --profile NAME                 how it differs: glm, deepseek, kimi, vllm, … (generic)
-  --host HOST, --port N          where to listen (127.0.0.1, 4141)
-  --json                         for programs
-  --help, --version
-
-DELTAWIRE_TOKEN, where there is no file, is the token that clients must send; it is needed to listen beyond loopback.
-Without a file and an upstream, keys in the environment (ZAI_API_KEY, OPENAI_API_KEY, …) make ready upstreams;
-without any of them the built-in demo model answers. In the repository: npm start -- COMMAND.
-`;

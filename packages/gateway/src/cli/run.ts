@@ -2,8 +2,9 @@ import { loadConfig } from "../config/load.ts";
 import { ConfigError } from "../config/problems.ts";
 import { unreachable } from "../unreachable.ts";
 import { version } from "../version.ts";
-import { helpText, readArguments, UsageError, type Command } from "./arguments.ts";
-import type { Terminal } from "./world.ts";
+import { readArguments, UsageError, type Command } from "./arguments.ts";
+import { helpText } from "./help.ts";
+import { commandName, type Terminal } from "./world.ts";
 
 /** Runs a command and returns its exit code: 0 done, 1 failed, 2 typed or configured wrongly. */
 export async function run(argv: readonly string[], terminal: Terminal): Promise<number> {
@@ -28,7 +29,7 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
 async function runCommand(command: Command, terminal: Terminal): Promise<number> {
   switch (command.name) {
     case "help":
-      terminal.stdout.write(helpText);
+      terminal.stdout.write(helpText(command.command, commandName(terminal.env)));
       return 0;
     case "version":
       terminal.stdout.write(`${version}\n`);

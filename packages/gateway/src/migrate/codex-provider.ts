@@ -15,6 +15,9 @@ export interface CodexProvider {
   readonly env_http_headers: ReadonlyMap<string, string>;
   readonly query_params: ReadonlyMap<string, string>;
   readonly requires_openai_auth: boolean;
+  /** Undefined: Codex's default, which is not the user's wish. */
+  readonly request_max_retries: number | undefined;
+  readonly stream_idle_timeout_ms: number | undefined;
 }
 
 /** Its fields that the gateway needs from now on, and Codex no longer. */
@@ -66,6 +69,8 @@ export function readProvider(id: string, table: Table, edits: TomlEdits): CodexP
     env_http_headers: textsOf(table["env_http_headers"]),
     query_params,
     requires_openai_auth: table["requires_openai_auth"] === true,
+    request_max_retries: countOf(table["request_max_retries"]),
+    stream_idle_timeout_ms: countOf(table["stream_idle_timeout_ms"]),
   };
 }
 
@@ -103,6 +108,11 @@ export function variablesIn(config: Table): string[] {
 function textOf(value: unknown): string | undefined {
   if (value instanceof Date) return value.toISOString();
   return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+/** Its type has been checked before. */
+function countOf(value: unknown): number | undefined {
+  return value === undefined ? undefined : Number(value);
 }
 
 function textsOf(table: unknown): Map<string, string> {

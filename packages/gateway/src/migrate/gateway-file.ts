@@ -33,7 +33,7 @@ export function withUpstreams(
 const firstLine = "# Made from a Codex configuration by `deltawire migrate`.";
 
 function linesOf(upstream: NamedUpstream): string[] {
-  const { headers, query, models } = upstream;
+  const { headers, query, models, idleTimeoutSeconds, retries } = upstream;
   const lines = [
     `[upstreams.${tomlKey(upstream.name)}]`,
     `base_url = ${tomlString(upstream.baseUrl)}`,
@@ -47,6 +47,8 @@ function linesOf(upstream: NamedUpstream): string[] {
   if (upstream.profile !== undefined) lines.push(`profile = ${tomlString(upstream.profile)}`);
   if (headers.size > 0) lines.push(`headers = ${tomlInlineTable(headers)}`);
   if (query.size > 0) lines.push(`query = ${tomlInlineTable(query)}`);
+  if (idleTimeoutSeconds !== undefined) lines.push(`idle_timeout_seconds = ${idleTimeoutSeconds}`);
+  if (retries !== undefined) lines.push(`retries = ${retries}`);
   if (models.length > 0)
     lines.push(`models = [${models.map((model) => tomlString(model)).join(", ")}]`);
   return lines;

@@ -1,4 +1,5 @@
 import type { Environment } from "../config/secret.ts";
+import { settingsOf } from "../config/settings.ts";
 import type { CodexProvider } from "./codex-provider.ts";
 import { profileOfAddress } from "./known-hosts.ts";
 import { isSecretName, isSecretValue, isVariable } from "./secret-words.ts";
@@ -13,6 +14,9 @@ export interface MovedUpstream {
   readonly keyInstructions: string | undefined;
   readonly headers: ReadonlyMap<string, string>;
   readonly query: ReadonlyMap<string, string>;
+  /** Undefined, as the next one: the gateway's default. */
+  readonly idleTimeoutSeconds: number | undefined;
+  readonly retries: number | undefined;
   /** Variables that have to be set for it and are not. */
   readonly unset: readonly string[];
   readonly notes: readonly string[];
@@ -92,6 +96,17 @@ export function movedUpstream(
       : hidden(variable, `in env_http_headers for ${name}`, name);
     headers.set(name, `env:${holder}`);
   }
+  const idleMs = provider.stream_idle_timeout_ms;
+  const limited = (value: number | undefined, { setting, field }: CarriedSetting) => {
+    if (value === undefined) return undefined;
+    const { least = value, most = value } = settingsOf("upstreams.*").get(setting) ?? {};
+    const nearest = Math.min(Math.max(value, least), most);
+    if (nearest !== value)
+      notes.push(
+        `${field} of ${id} is outside of what ${setting} allows (${least} to ${most}): it becomes ${nearest}.`,
+      );
+    return nearest;
+  };
   return {
     baseUrl,
     profile: profileOfAddress(new URL(baseUrl)),
@@ -99,9 +114,23 @@ export function movedUpstream(
     keyInstructions: provider.env_key_instructions,
     headers,
     query: provider.query_params,
+    idleTimeoutSeconds: limited(idleMs === undefined ? undefined : idleMs / 1000, {
+      setting: "idle_timeout_seconds",
+      field: "stream_idle_timeout_ms",
+    }),
+    retries: limited(provider.request_max_retries, {
+      setting: "retries",
+      field: "request_max_retries",
+    }),
     unset: [...unset],
     notes,
   };
+}
+
+interface CarriedSetting {
+  readonly setting: string;
+  /** What Codex calls it. */
+  readonly field: string;
 }
 
 function bearerIn(headers: ReadonlyMap<string, string>): string | undefined {
