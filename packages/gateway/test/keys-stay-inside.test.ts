@@ -300,6 +300,26 @@ describe("no eight characters of a key, in any form, are in a reply, the log or 
   });
 });
 
+test.each([
+  ["no JSON at all", `Bearer ${key}`],
+  ["a key where JSON ends", `{"data": ${key}}`],
+  ["JSON that is not a list", JSON.stringify({ message: `bad key ${key}` })],
+])("a list of models that cannot be read is not quoted in part: %s", async (_name, list) => {
+  const upstream = await anUpstream((_request, reply) => says(reply, "fine"), {
+    listModels: (reply) => void reply.writeHead(200).end(list),
+  });
+  const gateway = await aGateway(
+    `[server]\nport = 0\nlog_level = "debug"\n${upstreamToml("up", upstream.url, { api_key: "env:KEY" })}`,
+    { env: { KEY: key } },
+  );
+  let page = "";
+  await until("the list has failed", async () => {
+    page = await (await fetch(`${gateway.url}/deltawire/upstreams`)).text();
+    return page.includes('"failed"');
+  });
+  expect(leaks([page, ...gateway.lines])).toEqual([]);
+});
+
 test("the model's own words and arguments are never changed", async () => {
   const { got, request } = await start();
   const words = `Your key is ${key}.`;

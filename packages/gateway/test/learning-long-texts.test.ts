@@ -121,3 +121,18 @@ test.each(["chat", "responses"] as const)(
     expect(slow).toEqual([]);
   },
 );
+
+test("an error with hundreds of complaints is not compared with all of a long request", () => {
+  const content = "Unsupported parameter: 'a".repeat(800_000);
+  const long = { model: "m", seed: 1, messages: [{ role: "user", content }] };
+  const tried = { speaks: "chat" as const, profile: genericProfile, responses: {}, body: long };
+  const names = ["seed", ...Array.from({ length: 300 }, (_, at) => `a${at}`)];
+  const message = names.map((name) => `Unsupported parameter: '${name}'`).join("\n");
+  let lesson: ReturnType<typeof lessonOf> = undefined;
+  const ms = workTime(
+    () => (lesson = lessonOf({ status: 400, body: { error: { message } } }, tried)),
+  );
+  expect(ms).toBeLessThan(150);
+  // What cannot be told from a quote helps this request only.
+  expect(lesson).toMatchObject({ flags: { droppedParameters: ["seed"] }, once: true });
+});

@@ -153,6 +153,19 @@ test("a complete reply that is an error proves nothing", async () => {
   expect(await lessonsOf(gateway)).toEqual([]);
 });
 
+test("a stream that fails before its first word proves nothing", async () => {
+  const { gateway } = await scene(({ body }, response) => {
+    if (body["seed"] !== undefined)
+      return refuse(response, 400, { message: "Unsupported parameter: 'seed'", param: "seed" });
+    beginStream(response);
+    response.write(event(chunk({ role: "assistant", content: "" })));
+    response.end(event({ error: { message: "no such thing", code: 400 } }));
+  });
+  await ask(gateway, { seed: 1 });
+  await (await gateway.post("/responses", { ...hello, stream: true, seed: 1 })).text();
+  expect(await lessonsOf(gateway)).toEqual([]);
+});
+
 test("an error that quotes the client's words may be tried for it, and changes nobody else's request", async () => {
   const words = "Unsupported parameter: 'temperature' is not supported with this model.";
   let isBroken = true;

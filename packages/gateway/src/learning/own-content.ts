@@ -23,14 +23,16 @@ const wrongFormat =
 
 /** Shorter sentences ("strict") stand in many texts by chance. */
 const shortestQuote = 12;
+/** An error with more sentences is taken for a quote: each is searched for in the complete request. */
+const mostSentences = 8;
 
 /**
  * True if what is taken for the server's complaint stands in a text of the request: an error may quote what the client sent,
  * and a client may write anything there.
  */
 export function quotesRequest(sentences: readonly string[], body: JsonObject): boolean {
-  const long = sentences.filter((sentence) => sentence.length >= shortestQuote);
-  return long.length > 0 && hasText(body, long);
+  const long = new Set(sentences.filter((sentence) => sentence.length >= shortestQuote));
+  return long.size > mostSentences || (long.size > 0 && hasText(body, [...long]));
 }
 
 function hasText(value: JsonValue | undefined, sentences: readonly string[]): boolean {

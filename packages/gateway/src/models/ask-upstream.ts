@@ -1,4 +1,5 @@
 import { describeJsonLimit, findExceededJsonLimit } from "@deltawire/wire";
+import { parseJson } from "../json.ts";
 import type { Upstream } from "../relay/upstream.ts";
 
 const timeLimitMs = 10_000;
@@ -35,7 +36,10 @@ export function askForModels(upstream: Upstream): Promise<unknown> {
             const exceeded = findExceededJsonLimit(bytes);
             if (exceeded !== undefined)
               throw new Error(`the list of models ${describeJsonLimit(exceeded)}`);
-            resolve(JSON.parse(bytes.toString("utf8")));
+            const list = parseJson(bytes.toString("utf8"));
+            // Without the parser's message, which quotes a part of the body and perhaps a part of a key.
+            if (list === undefined) throw new Error("the list of models is not JSON");
+            resolve(list);
           } catch (error) {
             reject(error);
           }

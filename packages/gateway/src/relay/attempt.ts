@@ -21,7 +21,7 @@ export interface AttemptOptions {
   redactor: Redactor;
   /** The client has left, or the gateway stops. */
   signal: AbortSignal;
-  /** Called when something of a good reply goes to the client, perhaps more than once. */
+  /** Called when content of a good reply goes to the client, perhaps more than once. */
   onAnswer?: (() => void) | undefined;
 }
 
@@ -276,7 +276,9 @@ class Attempt implements Dispatcher.DispatchHandler, Beating {
     let ready = true;
     if (this.#out.length > 0) {
       this.#quiet = 0;
-      this.#options.onAnswer?.();
+      // The opening events come before an error too.
+      if (reply.failure === undefined && (reply.progress > 0 || reply.ended))
+        this.#options.onAnswer?.();
       ready = receiver.send(this.#out, reply.bytes);
       if (this.#out.length === 1) this.#out.pop();
       else this.#out.length = 0;
