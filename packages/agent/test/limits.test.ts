@@ -13,6 +13,7 @@ import {
   start,
   toldResults,
   until,
+  warningsIn,
   type Script,
 } from "./run-kit.ts";
 
@@ -31,20 +32,64 @@ const walker = (more: Partial<AgentDefinition>, script: Script = walks) =>
   scriptedAgent(script, { tools: [step], ...more });
 
 describe("at a limit", () => {
-  test("of ten rounds, unless it is told otherwise, the last calls are not run and the model is asked once more without tools", async () => {
+  test("of ten rounds, the default, all ten run their tools, and the model then answers without tools", async () => {
     const { agent, model } = walker({});
-    const { view } = await ended(await start(agent));
+    const { view, events } = await ended(await start(agent));
     expect(model.asked.map(({ tool_choice }) => tool_choice)).toEqual([
       ...Array<string>(10).fill("auto"),
       "none",
     ]);
     const outcomes = resultsIn(view.output).map(({ status }) => status);
-    expect(outcomes).toEqual([...Array<string>(9).fill("completed"), "incomplete"]);
+    expect(outcomes).toEqual(Array<string>(10).fill("completed"));
+    expect(warningsIn(events).filter(({ code }) => code === "limit_reached")).toMatchObject([
+      {
+        message: "the limit of 10 rounds is reached: the model answers without more tool calls",
+      },
+    ]);
     expect(view.status).toBe("completed");
     expect(view.output.at(-1)).toMatchObject({
       type: "message",
       block_list: [{ text: "That is all." }],
     });
+  });
+
+  test("of one round, all calls of that round run, and the model then answers", async () => {
+    const call = { call: "step", args: {} };
+    const script: Script = ({ tool_choice }) =>
+      tool_choice === "none" ? [{ text: "That is all." }] : [call, call, call];
+    const { agent, model } = walker({ limits: { rounds: 1 } }, script);
+    const { view } = await ended(await start(agent));
+    expect(model.asked).toHaveLength(2);
+    expect(resultsIn(view.output).map(({ status }) => status)).toEqual(
+      Array<string>(3).fill("completed"),
+    );
+    expect(toldResults(model, 1)).toEqual(["stepped", "stepped", "stepped"]);
+    expect(view.output.at(-1)).toMatchObject({ block_list: [{ text: "That is all." }] });
+  });
+
+  test("of rounds, an answer without calls is none: a user who adds something gets an answer with tools", async () => {
+    const rest = Promise.withResolvers<void>();
+    const { agent, model } = walker({ limits: { rounds: 1 } }, [
+      [{ text: "Well" }, { wait: rest.promise }],
+      [{ call: "step", args: {} }],
+      [{ text: "Done." }],
+    ]);
+    const started = await start(agent);
+    await until(started, ({ tasks }) => JSON.stringify(tasks).includes("Well"));
+    await started.runtime.input(started.id, "Take a step.", "queue");
+    rest.resolve();
+    const { view } = await ended(started);
+    expect(model.asked.map(({ tool_choice }) => tool_choice)).toEqual(["auto", "auto", "none"]);
+    expect(resultsIn(view.output).map(({ status }) => status)).toEqual(["completed"]);
+  });
+
+  test("of rounds that is not reached, nothing is said of it", async () => {
+    const { agent } = walker({ limits: { rounds: 2 } }, [
+      [{ call: "step", args: {} }],
+      [{ text: "Done." }],
+    ]);
+    const { events } = await ended(await start(agent));
+    expect(warningsIn(events).map(({ code }) => code)).not.toContain("limit_reached");
   });
 
   test("that a request lowers, the lower one counts; it cannot raise the agent's", async () => {
@@ -113,10 +158,7 @@ describe("at a limit", () => {
     const { agent, model } = walker({ limits: { rounds: 1 } }, () => [{ call: "step", args: {} }]);
     const { view } = await ended(await start(agent));
     expect(model.asked).toHaveLength(2);
-    expect(resultsIn(view.output).map(({ status }) => status)).toEqual([
-      "incomplete",
-      "incomplete",
-    ]);
+    expect(resultsIn(view.output).map(({ status }) => status)).toEqual(["completed", "incomplete"]);
     expect(view.status).toBe("completed");
   });
 });
@@ -137,7 +179,7 @@ describe("an agent that asks at a limit", () => {
     expect(view.status).toBe("completed");
     expect(model.asked).toHaveLength(7);
     const outcomes = resultsIn(view.output).map(({ status }) => status);
-    expect(outcomes).toEqual([...Array<string>(5).fill("completed"), "incomplete"]);
+    expect(outcomes).toEqual(Array<string>(6).fill("completed"));
   });
 
   test("says which limit it is and what was used, and goes on from there when the user approves", async () => {

@@ -29,9 +29,10 @@ const work = (definition: Partial<ToolDefinition<unknown>> = {}): Tool =>
 async function cutOff(
   tool: Tool,
   last: TaskEvent["type"],
+  more: object = {},
 ): Promise<{ log: Started["log"]; id: string }> {
   const started = await start(
-    scriptedAgent([[{ call: "work", args: { n: 1 } }]], { tools: [tool] }).agent,
+    scriptedAgent([[{ call: "work", args: { n: 1 } }]], { tools: [tool], ...more }).agent,
   );
   for (let seen = false; !seen;) {
     seen = (await started.log.read(started.id, -1, 1e6)).some(({ json }) =>
@@ -248,6 +249,20 @@ describe("after a crash", () => {
     const { agent, model } = goesOn(work(), { limits: { rounds: 1 } });
     await ended(await recovered(agent, started));
     expect(model.asked[0]?.tool_choice).toBe("auto");
+  });
+
+  test("calls of the last round that were not finished are run, and the model then answers", async () => {
+    const limits = { rounds: 1 };
+    const cut = await cutOff(
+      work({ effect: "pure", run: () => never }),
+      "task.tool_execution.started",
+      { limits },
+    );
+    const { agent, model } = goesOn(work({ effect: "pure" }), { limits });
+    const { view } = await ended(await recovered(agent, cut));
+    expect(view.status).toBe("completed");
+    expect(model.asked.map(({ tool_choice }) => tool_choice)).toEqual(["none"]);
+    expect(toldResults(model, 0)).toEqual(["worked"]);
   });
 
   test("a task whose time is over has expired, and the model is not asked", async () => {

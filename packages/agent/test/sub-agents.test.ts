@@ -2,7 +2,15 @@ import { describe, expect, test } from "vitest";
 import { defineAgent } from "../src/agent.ts";
 import { defineTool } from "../src/define-tool.ts";
 import { ModelError } from "../src/model.ts";
-import { ended, resultsIn, scriptedAgent, start, toldResults, until } from "./run-kit.ts";
+import {
+  ended,
+  resultsIn,
+  scriptedAgent,
+  start,
+  toldResults,
+  until,
+  warningsIn,
+} from "./run-kit.ts";
 import { help, helper } from "./helpers.ts";
 import { scriptedModel } from "./scripted-model.ts";
 
@@ -122,9 +130,10 @@ describe("a sub-agent", () => {
       },
     );
     const { agent } = scriptedAgent([help("anna")], { agents: [anna], limits: { rounds: 5 } });
-    const { view } = await ended(await start(agent));
+    const { view, events } = await ended(await start(agent));
     const inside = resultsIn(resultsIn(view.output)[0]?.block_list as never);
-    expect(inside.map(({ status }) => status)).toEqual(["completed", "incomplete"]);
+    expect(inside.map(({ status }) => status)).toEqual(["completed", "completed"]);
+    expect(warningsIn(events).map(({ code }) => code)).toContain("limit_reached");
   });
 
   test("that takes too long expires alone, and the parent goes on", async () => {

@@ -216,7 +216,7 @@ const sections: readonly { title: string; section: string; text?: string }[] = [
   {
     title: "`[chats]`",
     section: "chats",
-    text: "What chats have that say nothing else, those from before included. `model`, `input`, `messages`, `instructions`, `tools`, `stream`, `background`, `store`, `include`, `conversation` and `previous_response_id` are no `options`, here, in `[models]` and in `[agents.NAME]`: the gateway sets them.",
+    text: "What chats have that say nothing else, those from before included. `model`, `input`, `messages`, `instructions`, `tools`, `stream`, `background`, `store`, `include`, `conversation`, `previous_response_id`, `prompt`, `stream_options`, `client_metadata` and `n` are no `options`, here, in `[models]` and in `[agents.NAME]`: the gateway sets them.",
   },
   {
     title: "`[skills.NAME]`",

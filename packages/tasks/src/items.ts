@@ -214,6 +214,7 @@ export interface Usage {
 }
 
 export interface Limits {
+  /** Round trips between the model and its tools; after them the model answers without tools. */
   rounds?: number;
   tokens?: number;
   cost?: number;

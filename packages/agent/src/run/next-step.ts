@@ -7,7 +7,8 @@ export type Step =
   /** A limit is reached: its open calls are answered without being run. */
   | { is: "refuse calls"; calls: ToolCallItem[]; limit: Reached | undefined }
   | { is: "ask the user"; limit: Reached }
-  | { is: "ask the model"; tools: boolean }
+  /** `limit`: the one because of which the model gets no tools any more. */
+  | { is: "ask the model"; tools: boolean; limit?: Reached | undefined }
   | { is: "complete" };
 
 export interface Budget {
@@ -28,7 +29,11 @@ export function nextStep(state: TaskState, { reached, asks, finishing }: Budget)
       ? { is: "ask the user", limit: reached }
       : { is: "refuse calls", calls, limit: reached };
   }
-  const ask: Step = { is: "ask the model", tools: !finishing && reached === undefined };
+  const ask: Step = {
+    is: "ask the model",
+    tools: !finishing && reached === undefined,
+    limit: reached,
+  };
   if (state.round === 0 || !state.round_done) return ask;
   const called = spoken(state, state.round_started_at_index).some(
     ({ type }) => type === "tool_call",

@@ -1,4 +1,5 @@
 import type { Limits, TaskApproval, TaskState, Usage } from "@deltawire/tasks";
+import { openCalls } from "./next-step.ts";
 
 export type LimitName = "rounds" | "tokens" | "cost";
 
@@ -9,17 +10,17 @@ export interface Reached {
 }
 
 /**
- * The first limit that is reached. `answers` of users: who approves gives as much again, from what was used by then. A
- * round that was cut off does not count.
+ * The first limit that is reached. `answers` of users: who approves gives as much again, from what was used by then. Rounds
+ * are round trips between model and tools: one counts when all its calls have results.
  */
 export function reachedLimit(
-  { round, round_done }: TaskState,
+  state: TaskState,
   usage: Usage,
   limits: Limits,
   answers: readonly TaskApproval[],
 ): Reached | undefined {
   const uses: Record<LimitName, number> = {
-    rounds: round_done ? round : round - 1,
+    rounds: finishedRounds(state),
     tokens: usage.total_tokens,
     cost: usage.cost ?? 0,
   };
@@ -30,6 +31,16 @@ export function reachedLimit(
       return { name, limit, used };
   }
   return undefined;
+}
+
+/** The results of one round stand together, behind its calls. */
+function finishedRounds(state: TaskState): number {
+  const { output, round_started_at_index } = state;
+  const end = openCalls(state).length > 0 ? round_started_at_index : output.length;
+  let rounds = 0;
+  for (let at = 0; at < end; at += 1)
+    if (output[at]?.type === "tool_result" && output[at - 1]?.type !== "tool_result") rounds += 1;
+  return rounds;
 }
 
 function extendedAt(name: LimitName, answers: readonly TaskApproval[]): number {

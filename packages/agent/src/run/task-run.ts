@@ -90,7 +90,7 @@ export class TaskRun {
         const step = nextStep(this.task.state, this.#budget());
         switch (step.is) {
           case "ask the model":
-            this.#finishing ||= !step.tools;
+            if (!step.tools && !this.#finishing) this.#finish(step.limit);
             await askModel(this, step.tools);
             break;
           case "answer calls":
@@ -240,6 +240,17 @@ export class TaskRun {
     const lanes = new Lanes();
     const answers = await Promise.allSettled(calls.map((call) => answerCall(this, call, lanes)));
     for (const one of answers) if (one.status === "rejected") throw one.reason;
+  }
+
+  /** The model is asked once more, without tools, and its answer ends the task. */
+  #finish(limit: Reached | undefined): void {
+    this.#finishing = true;
+    if (limit === undefined || this.toolset.tools.size === 0) return;
+    const unit = limit.limit === 1 ? limit.name.replace(/s$/, "") : limit.name;
+    this.task.warning(
+      "limit_reached",
+      `the limit of ${limit.limit} ${unit} is reached: the model answers without more tool calls`,
+    );
   }
 
   #refuse(calls: readonly ToolCallItem[], limit: LimitName | undefined): void {

@@ -42,7 +42,8 @@ export const chatSettings = [
     default: usualLimits.rounds,
     least: 1,
     most: 10_000,
-    description: "How often the model is asked for one answer, unless the chat says otherwise.",
+    description:
+      "How many rounds of tool calls an answer may have, unless the chat sets another limit. After them the model answers without tools.",
   },
   {
     path: "chats.titles",

@@ -31,6 +31,10 @@ const ours: ReadonlyMap<string, string> = new Map([
   ["previous_response_id", "the whole conversation is sent"],
   ["conversation", "the whole conversation is sent"],
   ["background", "answers are always streamed"],
+  ["stream_options", "answers are always streamed"],
+  ["prompt", "the conversation itself is sent"],
+  ["client_metadata", "it is for Codex only; write metadata"],
+  ["n", "a question has one answer at a time"],
 ]);
 
 /** Whoever writes these is used to Chat. The others have the same name on both wires, or belong to pictures and speech. */

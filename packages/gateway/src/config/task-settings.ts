@@ -48,7 +48,8 @@ export const taskSettings = [
     default: usualLimits.rounds,
     least: 1,
     most: 10_000,
-    description: "How often the model is asked in one task.",
+    description:
+      "How many rounds of tool calls a task may have. After them the model answers without tools.",
   },
   {
     path: "agents.*.max_tokens",

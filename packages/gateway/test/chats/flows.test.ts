@@ -179,11 +179,15 @@ describe("handleToolChain", () => {
     const chat = await newChat(world, { tool_groups: ["office"], limits: { rounds: 3 } });
     const { status, chain } = await sendAndEnd(world, chat, "Go");
     expect(status).toBe("completed");
-    expect(got).toHaveLength(2);
+    expect(got).toHaveLength(3);
     const choices = world.models.asked.map((asked) => asked["tool_choice"]);
-    // The calls of the last round are not run: the model is told so, and asked for its answer.
     expect(choices).toEqual(["auto", "auto", "auto", "none"]);
-    expect(chain?.stats.outcomes).toMatchObject({ completed: 2 });
+    expect(chain?.stats.outcomes).toEqual({ completed: 3 });
+    expect(chain?.warnings).toContainEqual({
+      code: "limit_reached",
+      message: "the limit of 3 rounds is reached: the model answers without more tool calls",
+      count: 1,
+    });
   });
 
   test("handleToolChain: abort, with status aborted, and what was finished is kept", async () => {
@@ -349,7 +353,7 @@ describe("toolCallMaxRounds", () => {
     });
     const chat = await newChat(world, { tool_groups: ["office"] });
     await sendAndEnd(world, chat, "Go");
-    expect(got).toHaveLength(1);
+    expect(got).toHaveLength(2);
   });
 
   test("toolCallMaxRounds of the chat may be less or more", async () => {
@@ -361,10 +365,10 @@ describe("toolCallMaxRounds", () => {
     });
     const chat = await newChat(world, { tool_groups: ["office"], limits: { rounds: 12 } });
     await sendAndEnd(world, chat, "Go");
-    expect(got).toHaveLength(11);
+    expect(got).toHaveLength(12);
     await world.chats.edit(chat, [{ type: "settings", patch: { limits: { rounds: 1 } } }]);
     await sendAndEnd(world, chat, "Go on");
-    expect(got).toHaveLength(11);
+    expect(got).toHaveLength(13);
     expect(world.models.asked.at(-1)?.["tool_choice"]).toBe("none");
   });
 });

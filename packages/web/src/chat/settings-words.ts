@@ -42,8 +42,8 @@ export const settingsWords = defineWords({
     noSkills: "This gateway has no skills.",
     limits: "Limits of one answer",
     limitsHint:
-      "At one of them the model is asked to come to an end; when the time is up the answer ends. Depth is that of sub-agents. Those of an agent are only lowered.",
-    rounds: "Rounds",
+      "A round is one round trip between model and tools. At a limit the model answers without tools; when the time is up the answer ends. Depth is that of sub-agents. Those of an agent are only lowered.",
+    rounds: "Rounds of tools",
     tokens: "Tokens",
     cost: "Cost",
     seconds: "Seconds",
@@ -122,8 +122,8 @@ export const settingsWords = defineWords({
     noSkills: "此网关没有技能。",
     limits: "单次回答的限制",
     limitsHint:
-      "达到限制时模型会收尾；超时则直接结束。层数指子智能体。对智能体只会比它自己的更严。",
-    rounds: "轮数",
+      "一轮指模型与工具之间的一次往返。达到限制后模型不再调用工具，直接作答；超时则直接结束。层数指子智能体。对智能体只会比它自己的更严。",
+    rounds: "工具轮数",
     tokens: "词元数",
     cost: "费用",
     seconds: "秒数",
