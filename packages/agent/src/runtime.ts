@@ -18,7 +18,8 @@ import type { Cuts } from "./calls/cuts.ts";
 import type { Decided } from "./approvals/decisions.ts";
 import { PendingDecisions, type PendingDecision } from "./approvals/pending-decisions.ts";
 import { messageOf } from "./event-text.ts";
-import { transcriptOf, withoutOldReferences } from "./model/history.ts";
+import { transcriptOf } from "./model/history.ts";
+import { earlierNumbers } from "./model/history-references.ts";
 import { limitsOf, mustHavePrice } from "./limits.ts";
 import type { Model } from "./model.ts";
 import { usualWaits, type ModelWaits } from "./model/model-waits.ts";
@@ -94,17 +95,18 @@ export class Runtime {
   /** The id of a root task, once it is kept that there is one; `id` is for whoever has promised it before. */
   async start(request: TaskRequest, id = this.#options.newId("task")): Promise<string> {
     if (this.#closed) throw new RuntimeError("closed", "the runtime is shutting down");
-    const { input, history = [], ...asked } = request;
+    const { input, history = [], references_before, ...asked } = request;
     const { blobs } = this.#options;
     const agent = await this.#options.agentFor(asked, { recovered: false });
     const limits = limitsOf(agent.limits, asked.limits);
     this.#mustWork(agent, limits);
     const content = await partsOf(input, blobs);
-    const past = await withBlobs(withoutOldReferences(history), blobs);
+    const past = await withBlobs(history, blobs);
+    const { last } = earlierNumbers(history, references_before);
     if (this.#closed) throw new RuntimeError("closed", "the runtime is shutting down");
     const tree = this.#tree(id, { privateParts: new PrivateParts(), include: asked.include ?? [] });
     const kept = { ...asked, content, history: past };
-    tree.create(agent, limits, asked.session_id, kept);
+    tree.create(agent, limits, asked.session_id, kept, last);
     this.#begin(tree, agent);
     await tree.journal.settled();
     return id;

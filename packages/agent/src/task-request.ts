@@ -8,6 +8,8 @@ export interface TaskRequest {
   input: string | readonly ContentPart[];
   /** What was said before, as items of the Responses wire. */
   history?: readonly InputItem[];
+  /** The last number that references of the conversation have so far, where the history does not show all of them. */
+  references_before?: number;
   /** Told before the agent's own instructions. */
   preamble?: string;
   /** Told behind them. */
@@ -26,4 +28,4 @@ export interface TaskRequest {
   include?: readonly "content"[];
 }
 
-export type AgentRequest = Omit<TaskRequest, "input" | "history">;
+export type AgentRequest = Omit<TaskRequest, "input" | "history" | "references_before">;

@@ -169,9 +169,12 @@ describe("what the model gets back", () => {
     ]);
   });
 
-  test("has numbers of this task only: markers and wrappers of earlier turns are gone", async () => {
-    const { agent, model } = scriptedAgent([[{ text: "Hello." }]], { tools: [get] });
-    await ended(
+  test("leaves earlier turns as they were sent, and its numbers go on from theirs", async () => {
+    const { agent, model } = scriptedAgent(
+      [[call(7)], [{ text: "It is [^2], as [^1] was; [^3]." }]],
+      { tools: [get] },
+    );
+    const { view, state } = await ended(
       await start(agent, {
         input: "And now?",
         history: [
@@ -193,8 +196,39 @@ describe("what the model gets back", () => {
     const [asked, , output, said] = toldItems(model, 0);
     // The user's words are the user's.
     expect(asked?.content).toBe("What is it? [^1] is my footnote.");
-    expect(output?.output).toBe("fifteen\nand more");
-    expect(said?.content?.[0]?.text).toBe("Fifteen. Code: `[^1]`");
+    expect(output?.output).toBe(
+      "<referencable-item>\nID: 1\nfifteen\n</referencable-item>\nand more",
+    );
+    expect(said?.content?.[0]?.text).toBe("Fifteen [^1]. Code: `[^1]`");
+    expect(view.references).toMatchObject([{ reference_id: 2 }]);
+    expect(view.output.at(-1)).toMatchObject({
+      block_list: [
+        {
+          annotations: [
+            { type: "reference_to_block", reference_id: 2 },
+            { type: "reference_to_block", reference_id: 1 },
+            { type: "unresolved_reference", reference_id: 3 },
+          ],
+        },
+      ],
+    });
+    expect(Object.values(state.tasks)[0]?.info.references_before).toBe(1);
+  });
+
+  test("counts on from what an agent has cited where its sources are not sent back, but not from what was made up", async () => {
+    const { agent } = scriptedAgent([[call(7)], [{ text: "So [^13], not [^12]." }]], {
+      tools: [get],
+    });
+    const said = {
+      type: "message",
+      role: "assistant",
+      content: "It was [^12], or [^99999].",
+    } as const;
+    const { view } = await ended(await start(agent, { history: [said] }));
+    expect(view.references).toMatchObject([{ reference_id: 13 }]);
+    expect(JSON.stringify(view.output.at(-1))).toContain(
+      '"unresolved_reference","reference_id":12',
+    );
   });
 
   test("is the instructions, the rules of the groups and what the request adds", async () => {

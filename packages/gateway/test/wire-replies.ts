@@ -8,6 +8,8 @@ import { beginStream, chunk, event } from "./scripted-upstream.ts";
 
 export interface Reply {
   reasoning?: string[];
+  /** What the upstream wants back of its reasoning, on the Responses wire. */
+  sealed?: string;
   text?: string[];
   calls?: { id: string; name: string; arguments: string[] }[];
   /** Undefined: the upstream does not tell. */
@@ -141,15 +143,15 @@ interface Item {
   done: JsonObject;
 }
 
-function itemsOf({ reasoning, text, calls = [] }: Reply): Item[] {
+function itemsOf({ reasoning, sealed, text, calls = [] }: Reply): Item[] {
   return [
-    ...(reasoning === undefined ? [] : [reasoningItem(reasoning)]),
+    ...(reasoning === undefined ? [] : [reasoningItem(reasoning, sealed)]),
     ...(text === undefined ? [] : [messageItem(text)]),
     ...calls.map(callItem),
   ];
 }
 
-function reasoningItem(pieces: string[]): Item {
+function reasoningItem(pieces: string[], sealed: string | undefined): Item {
   const item = { id: "rs_1", type: "reasoning" };
   const place = { summary_index: 0 };
   const part = (words: string) => ({ type: "summary_text", text: words });
@@ -163,7 +165,11 @@ function reasoningItem(pieces: string[]): Item {
       { type: `${prefix}_text.done`, ...place, text: words },
       { type: `${prefix}_part.done`, ...place, part: part(words) },
     ],
-    done: { ...item, summary: [part(words)] },
+    done: {
+      ...item,
+      summary: [part(words)],
+      ...(sealed === undefined ? {} : { encrypted_content: sealed }),
+    },
   };
 }
 

@@ -76,7 +76,14 @@ export { addUsage, noUsage, roundedCost } from "./usage.ts";
 export { taskView } from "./view.ts";
 export { withContent } from "./content.ts";
 export { toWellFormed, wellFormedJson, wholeCharacters } from "./well-formed.ts";
-export { ReferencePool, withoutMarkers, withoutReferences, type CitedGroup } from "./references.ts";
+export {
+  ReferencePool,
+  withoutMarkers,
+  withoutReferences,
+  wrappedNumbers,
+  type CitedGroup,
+  type EarlierNumbers,
+} from "./references.ts";
 export {
   normalizeToolOutput,
   type Grouped,

@@ -139,7 +139,7 @@ export interface InputItem {
 }
 
 export interface Reference {
-  /** Dense from 1 in its task. */
+  /** Dense in its task, from the first number that the conversation has not used before. */
   reference_id: number;
   item_id: string;
   block_indexes: number[];
@@ -251,6 +251,8 @@ export interface TaskInfo {
   model: string;
   status: TaskStatus;
   limits: Limits;
+  /** The last number that references of earlier turns of the conversation have; absent if there are none. */
+  references_before?: number;
   created_at: string;
   protocol_version: string;
   [more: string]: JsonValue | Limits | JsonObject | undefined;

@@ -4,6 +4,7 @@ import type {
   Block,
   ExpandedArguments,
   SummaryText,
+  TaskInfo,
   TaskStatus,
   Usage,
 } from "./items.ts";
@@ -35,6 +36,9 @@ export interface TaskNotes {
   epoch: number;
   readonly items: ItemNotes[];
   readonly calls: Map<string, CallNotes>;
+  /** The last number that earlier turns of the conversation have used. */
+  readonly referencesBefore: number;
+  /** The last number that is used. */
   references: number;
   /** Numbers of blocks that nothing refers to yet. */
   readonly unreferenced: Set<number>;
@@ -122,7 +126,11 @@ export interface ApprovalNotes {
   pending: boolean;
 }
 
-export function newTaskNotes(id: string, parent: TaskNotes | undefined): TaskNotes {
+export function newTaskNotes(
+  id: string,
+  parent: TaskNotes | undefined,
+  { references_before: referencesBefore = 0 }: Pick<TaskInfo, "references_before">,
+): TaskNotes {
   return {
     id,
     parent,
@@ -132,7 +140,8 @@ export function newTaskNotes(id: string, parent: TaskNotes | undefined): TaskNot
     epoch: 0,
     items: [],
     calls: new Map(),
-    references: 0,
+    referencesBefore,
+    references: referencesBefore,
     unreferenced: new Set(),
     round: 0,
     roundDone: true,

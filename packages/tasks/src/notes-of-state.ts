@@ -50,7 +50,7 @@ function addTask(notes: LogNotes, tree: TaskTree, state: TaskState): TaskNotes {
   if (known !== undefined) return known;
   const above = tree.tasks[state.info.parent_task_id ?? ""];
   const parent = above === undefined ? undefined : addTask(notes, tree, above);
-  const task = newTaskNotes(state.task_id, parent);
+  const task = newTaskNotes(state.task_id, parent, state.info);
   notes.tasks.set(task.id, task);
   notes.ids.add(task.id);
   parent?.children.push(task);

@@ -19,32 +19,53 @@ interface Group {
   key: string;
 }
 
+/** The numbers that a conversation has used before a task. */
+export interface EarlierNumbers {
+  /** The highest of them; 0 if there are none. The first group of the task gets the next one. */
+  readonly last: number;
+  /** Those whose groups the model still sees in its history, so that it may cite them. */
+  readonly citable: ReadonlySet<number>;
+}
+
+const noEarlierNumbers: EarlierNumbers = { last: 0, citable: new Set() };
+
 /**
  * The numbers of one task. A group of a tool's parts and blocks gets the next one, or the one that the same content has
  * already, and is wrapped for the model so that it can cite it.
  */
 export class ReferencePool {
+  readonly #earlier: EarlierNumbers;
   readonly #groups: Group[] = [];
   readonly #numbers = new Map<string, number>();
 
+  constructor(earlier: EarlierNumbers = noEarlierNumbers) {
+    this.#earlier = earlier;
+  }
+
   /** As `toJson` wrote it: all of it, or piece after piece. */
   static fromJson(...pieces: readonly JsonObject[]): ReferencePool {
-    const pool = new ReferencePool();
-    for (const piece of pieces) pool.#restore(piece);
-    return pool;
+    return new ReferencePool().restore(...pieces);
   }
 
-  get size(): number {
-    return this.#groups.length;
+  /** Adds the groups that `toJson` wrote. Throws if they do not follow on those that are there. */
+  restore(...pieces: readonly JsonObject[]): this {
+    for (const piece of pieces) this.#restore(piece);
+    return this;
   }
 
+  /** The last number that is used, in this task or before it. */
+  get last(): number {
+    return this.#earlier.last + this.#groups.length;
+  }
+
+  /** True if the model may cite the number: a group of this task, or an earlier one that it still sees. */
   has(n: number): boolean {
-    return this.#groups[n - 1] !== undefined;
+    return this.#own(n) !== undefined || this.#earlier.citable.has(n);
   }
 
-  /** What the model saw of a group, without the wrapper. */
+  /** What the model saw of a group of this task, without the wrapper. */
   group(n: number): ContentPart[] | undefined {
-    return this.#groups[n - 1]?.parts;
+    return this.#own(n)?.parts;
   }
 
   /** The groups that a message cites, in the order in which it does. */
@@ -54,7 +75,7 @@ export class ReferencePool {
       if (this.has(n)) numbers.add(n);
     const cited: CitedGroup[] = [];
     for (const n of numbers) {
-      const group = this.#groups[n - 1];
+      const group = this.#own(n);
       if (group !== undefined) cited.push({ n, ...group });
     }
     return cited;
@@ -75,7 +96,7 @@ export class ReferencePool {
       numbers.set(group.id, known ?? this.#number({ parts: content, key }));
       if (known === undefined)
         references.push({
-          reference_id: this.size,
+          reference_id: this.last,
           item_id: itemId,
           block_indexes: group.blockIndexes,
           ...titleAndUrl([...group.blocks, ...group.parts]),
@@ -126,34 +147,45 @@ export class ReferencePool {
 
   /** What a later process needs to go on; with `after` only the groups above that number. */
   toJson(after = 0): JsonObject {
-    const groups = this.#groups.slice(after).map(({ parts, key }) => ({ key, parts: json(parts) }));
-    return { after, groups };
+    const own = this.#groups.slice(Math.max(0, after - this.#earlier.last));
+    const groups = own.map(({ parts, key }) => ({ key, parts: json(parts) }));
+    return { after: Math.max(after, this.#earlier.last), groups };
+  }
+
+  #own(n: number): Group | undefined {
+    return this.#groups[n - this.#earlier.last - 1];
   }
 
   #number(group: Group): number {
     this.#groups.push(group);
-    this.#numbers.set(group.key, this.size);
-    return this.size;
+    this.#numbers.set(group.key, this.last);
+    return this.last;
   }
 
   #restore({ after, groups }: JsonObject): void {
-    if (typeof after !== "number" || after > this.size || !Array.isArray(groups))
+    if (typeof after !== "number" || after > this.last || !Array.isArray(groups))
       throw new TaskError("unreadable", "these are no groups that follow on those before them");
-    for (const group of groups.slice(this.size - after) as unknown as Group[])
+    for (const group of groups.slice(this.last - after) as unknown as Group[])
       this.#number({ key: group.key, parts: group.parts });
   }
 }
 
-/**
- * The texts of a tool's result as an earlier turn's model was sent them, in their order, without what only that turn's
- * numbers gave a meaning: wrappers, and what a sub-agent cites of the groups that stand here. `[^1]` may also be a piece of
- * a program that the tool has read: within a group, and where no group has the number, it stays.
- */
-export function withoutReferences(texts: readonly string[]): string[] {
+/** Returns the numbers of the groups in texts that a model was sent. */
+export function wrappedNumbers(texts: readonly string[]): Set<number> {
   const numbers = new Set<number>();
   for (const text of texts)
     for (const { groups } of text.matchAll(wrapperText))
       if (groups?.["number"] !== undefined) numbers.add(Number(groups["number"]));
+  return numbers;
+}
+
+/**
+ * Removes the numbers from the texts of a tool's result, for a conversation that uses them for something else: the
+ * wrappers, and what a sub-agent cites of the groups that stand here. `[^1]` may also be a piece of a program that the tool
+ * has read: within a group, and where no group has the number, it stays.
+ */
+export function withoutReferences(texts: readonly string[]): string[] {
+  const numbers = wrappedNumbers(texts);
   let isInGroup = false;
   const plain = (text: string): string =>
     isInGroup ? text : rewriteMarkers(text, (n) => (numbers.has(n) ? undefined : n));

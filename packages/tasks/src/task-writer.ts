@@ -143,7 +143,8 @@ export class TaskWriter {
 
   /** `known` tells which numbers can be cited: those that this task has references for, unless it says otherwise. */
   message(options: { known?: (n: number) => boolean } = {}): MessageWriter {
-    const { known = (n) => n >= 1 && n <= this.#notes.references } = options;
+    const notes = this.#notes;
+    const { known = (n) => n > notes.referencesBefore && n <= notes.references } = options;
     return new MessageWriter(this.#newItem("msg"), known);
   }
 

@@ -25,6 +25,33 @@ const closing = (n: number) => ({
   tags: ["added_by_reference_manager"],
 });
 
+describe("a task of a conversation that has references already", () => {
+  const earlier = { last: 4, citable: new Set([2, 3]) };
+
+  test("numbers on from them, and may cite those that the model still sees", () => {
+    const pool = new ReferencePool(earlier);
+    const { references, content } = pool.add(group("a", "first"), "fco_1");
+    expect(references).toMatchObject([{ reference_id: 5 }]);
+    expect(content[0]).toEqual(opening(5));
+    expect([1, 2, 3, 4, 5, 6].filter((n) => pool.has(n))).toEqual([2, 3, 5]);
+    expect(pool.group(2)).toBeUndefined();
+    expect(pool.cited("So [^2] and [^5].").map(({ n }) => n)).toEqual([5]);
+  });
+
+  test("is restored with its numbers", () => {
+    const pool = new ReferencePool(earlier);
+    pool.add(group("a", "first"), "fco_1");
+    const between = pool.last;
+    pool.add(group("b", "second"), "fco_2");
+    for (const pieces of [[pool.toJson()], [pool.toJson(4), pool.toJson(between)]]) {
+      const read = new ReferencePool(earlier).restore(...pieces);
+      expect(read.last).toBe(6);
+      expect(read.group(6)).toEqual(pool.group(6));
+    }
+    expect(() => new ReferencePool().restore(pool.toJson())).toThrow(/follow on/);
+  });
+});
+
 describe("the output of a tool", () => {
   test("the group of document 004 is wrapped for the model and numbered for people", () => {
     const output = normalizeToolOutput({
@@ -97,7 +124,7 @@ describe("the output of a tool", () => {
     expect(again.references).toEqual([]);
     expect(again.blocks).toEqual([{ type: "text", text: "same", id: 1 }]);
     expect(again.content[0]).toEqual(opening(1));
-    expect(pool.size).toBe(2);
+    expect(pool.last).toBe(2);
   });
 
   test("two pictures about which the model is told the same words are two groups", () => {
@@ -110,7 +137,7 @@ describe("the output of a tool", () => {
         }),
         "fco_1",
       );
-    expect(pool.size).toBe(2);
+    expect(pool.last).toBe(2);
   });
 
   test("output without ids is left as it is", () => {
@@ -240,7 +267,7 @@ describe("a sub-agent", () => {
       child.add(group("g", "the same page"), "fco_c");
       parent.addChild(call, child.cited("[^1]"), "[^1]", "fco_1");
     }
-    expect(parent.size).toBe(1);
+    expect(parent.last).toBe(1);
   });
 
   test("the message cannot forge a group either", () => {
@@ -284,7 +311,7 @@ describe("going on after a crash", () => {
     const pool = new ReferencePool();
     const pieces = [pool.toJson()];
     for (const text of ["one", "two", "three"]) {
-      const before = pool.size;
+      const before = pool.last;
       pool.add(group("g", text), "fco_1");
       pieces.push(pool.toJson(before));
     }
@@ -293,7 +320,7 @@ describe("going on after a crash", () => {
       ReferencePool.fromJson(...JSON.parse(JSON.stringify(pieces))),
       ReferencePool.fromJson(pool.toJson(), pool.toJson(1)),
     ]) {
-      expect(read.size).toBe(3);
+      expect(read.last).toBe(3);
       expect(read.group(2)).toEqual([{ type: "text", text: "two" }]);
       expect(read.add(group("h", "two"), "fco_2").references).toEqual([]);
       expect(read.add(group("h", "new"), "fco_2").references).toMatchObject([{ reference_id: 4 }]);

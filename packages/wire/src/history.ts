@@ -5,8 +5,11 @@ import type { InputItem } from "./shapes/responses-request.ts";
 export interface MendHistoryOptions {
   /** Whether the upstream stored the items of earlier turns (`store: true`); then it may still find reasoning by id. */
   stored: boolean;
-  /** Ids for items whose own must not be seen again; without it they lose theirs, which serves as well. */
-  newId?: (prefix: string) => string;
+  /**
+   * Returns an id for an item whose own must not be seen again; without it they lose theirs, which serves as well. The same
+   * for the same `old`, so that a later request begins with the same bytes: prompt caches are by prefix.
+   */
+  newId?: (prefix: string, old: string) => string;
   /** The upstream has refused the history: then no item keeps an id whose reasoning is not there. */
   refused?: boolean;
   /** Sealed reasoning goes too: the upstream has said that it cannot open it. */
@@ -31,6 +34,7 @@ export function mendHistory(input: readonly InputItem[], options: MendHistoryOpt
   const turn = currentTurn(input);
   const leads = findLeadingReasoning(input);
   const mended: InputItem[] = [];
+  const renewed = new Set<string>();
   /** Whether the reasoning of the reply that goes on has been kept; undefined where there was none. */
   let kept: boolean | undefined;
   input.forEach((item, at) => {
@@ -51,7 +55,7 @@ export function mendHistory(input: readonly InputItem[], options: MendHistoryOpt
       return;
     }
     const orphaned = kept === false || (kept === undefined && (refused || at < turn));
-    mended.push(orphaned ? withoutOldId(item, options) : item);
+    mended.push(orphaned ? withoutOldId(item, renewed, options) : item);
   });
   return mended;
 }
@@ -109,11 +113,20 @@ function isOutput(item: InputItem): boolean {
   return item.type.endsWith("_call") || outputTypes.has(item.type);
 }
 
-function withoutOldId(item: InputItem, { newId, repairs }: MendHistoryOptions): InputItem {
+function withoutOldId(
+  item: InputItem,
+  renewed: Set<string>,
+  { newId, repairs }: MendHistoryOptions,
+): InputItem {
   const { id, ...rest } = item as JsonObject;
   const old = nonEmptyString(id);
   if (old === undefined) return item;
   repairs.add("item_id_renewed", old);
+  if (newId === undefined) return rest as InputItem;
   const prefix = old.split("_")[0] ?? "item";
-  return { ...rest, ...(newId === undefined ? {} : { id: newId(prefix) }) } as InputItem;
+  // A history may have an id twice.
+  let from = old;
+  for (let number = 2; renewed.has(from); number += 1) from = `${old}#${number}`;
+  renewed.add(from);
+  return { ...rest, id: newId(prefix, from) } as InputItem;
 }

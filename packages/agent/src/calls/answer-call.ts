@@ -187,7 +187,7 @@ async function close(
     const named = executed.fromTool && (await namedResult(run, call, outcome, text));
     if (named !== undefined) behind.unshift({ type: "text", text: nameNote(named.name) });
     const status = statusOf[outcome];
-    const numbered = pool.size;
+    const numbered = pool.last;
     record?.();
     const { content, references } = pool.addChild(call.call_id, cited, message, result.itemId);
     for (const reference of references) task.referenceAdded(reference);
@@ -202,7 +202,7 @@ async function close(
   }
   const { short, outcome } = await kept(run, call, executed);
   const status = statusOf[outcome];
-  const numbered = pool.size;
+  const numbered = pool.last;
   record?.();
   const { content, blocks, references } = pool.add(short.output, result.itemId);
   for (const block of blocks) result.block(block);

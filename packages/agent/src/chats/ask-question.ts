@@ -93,7 +93,7 @@ export class QuestionAsker {
       const plan = await planOf(question.chat, chosenVersion(question.message), asking, options);
       checkQuestion(question, plan);
       const { request, notices } = await requestFor(question, plan, this.#parts);
-      const { input: _input, history: _history, ...check } = request;
+      const { input: _input, history: _history, references_before: _before, ...check } = request;
       await options.checkRequest(check);
       const mask = maskOf(chatId, agents.privacyOf(question.chat.settings));
       const placeholder: NewAnswer = {

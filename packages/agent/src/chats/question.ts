@@ -1,7 +1,8 @@
-import { chosenVersion, contextOf } from "@deltawire/tasks/chats";
+import { answerChain, chosenVersion, contextOf, pathTo } from "@deltawire/tasks/chats";
 import type { AnswerVersion, Chat, UserNode } from "@deltawire/tasks/chats";
 import type { InputItem } from "@deltawire/wire";
 import { inputPart } from "../model/history.ts";
+import { highestReference, wrappedIn } from "../model/history-references.ts";
 import { maskOf } from "../privacy/mask-of.ts";
 import { privacyRule } from "../privacy/privacy-rule.ts";
 import type { TaskRequest } from "../task-request.ts";
@@ -81,6 +82,7 @@ export async function requestFor(
       ...(agent === undefined ? { model } : { agent }),
       ...asked,
       history: withOwnCallIds(asked.history ?? []),
+      references_before: lastReference(chat, message, from?.versions),
       ...prompt,
       tool_groups: toolGroups,
       session_id: chat_id,
@@ -92,6 +94,16 @@ export async function requestFor(
   };
 }
 
+/** The last number on the path to a message, whether the model still sees its group or not. */
+function lastReference(chat: Chat, message: UserNode, more: readonly AnswerVersion[] = []): number {
+  const versions = pathTo(chat, message.node_id).flatMap((node) =>
+    node.kind === "answer" ? answerChain(node, node.version) : [],
+  );
+  return [...versions, ...more]
+    .flatMap(({ references }) => references)
+    .reduce((last, { reference_id: n }) => (n > highestReference ? last : Math.max(last, n)), 0);
+}
+
 const goOnWords = "Go on from where you stopped. Do not repeat what you have already said.";
 
 /** What was said so far is history, the half answer included, and the model is asked to go on. */
@@ -101,7 +113,7 @@ async function goingOn(
   versions: readonly AnswerVersion[],
   telling: Telling,
 ): Promise<Pick<TaskRequest, "history" | "input">> {
-  const said = toldAnswer(versions, telling);
+  const said = toldAnswer(versions, telling, wrappedIn(history));
   if (said.length === 0)
     throw new ChatError(
       "cannot_send",

@@ -1,4 +1,4 @@
-import type { BlobStore, OutputItem } from "@deltawire/tasks";
+import { withoutMarkers, type BlobStore, type OutputItem } from "@deltawire/tasks";
 import { contextOf, nodeOf, picturesIn } from "@deltawire/tasks/chats";
 import type {
   AnswerVersion,
@@ -9,6 +9,7 @@ import type {
 } from "@deltawire/tasks/chats";
 import type { InputItem, JsonObject } from "@deltawire/wire";
 import { inputPart } from "../model/history.ts";
+import { withUniqueNumbers } from "../model/history-references.ts";
 import { leftOut, sentAsItIs } from "./attachment-notices.ts";
 import { addressProblem, messageParts, seesNone, type PrivateValues } from "./attachments.ts";
 import type { ModelAbilities } from "./model-abilities.ts";
@@ -47,9 +48,10 @@ export async function toldHistory(
   const entries = contextOf(chat, { upTo: message.node_id, turns: telling.turns });
   const told: InputItem[] = [];
   const notices: string[] = [];
+  const used = new Set<number>();
   for (const entry of entries) {
     if (entry.node.node_id === message.node_id) continue;
-    const one = await toldEntry(entry, telling);
+    const one = await toldEntry(entry, telling, used);
     told.push(...one.told);
     notices.push(...one.notices);
   }
@@ -70,11 +72,19 @@ export function toldMessage(
   });
 }
 
-/** What the model gets back of an answer, from the version that it began with to the one that it came to. */
-export function toldAnswer(versions: readonly AnswerVersion[], telling: Telling): InputItem[] {
+/**
+ * What the model gets back of an answer, from the version that it began with to the one that it came to. `used` are the
+ * numbers of references before it, to which its own are added.
+ */
+export function toldAnswer(
+  versions: readonly AnswerVersion[],
+  telling: Telling,
+  used: Set<number>,
+): InputItem[] {
   return versions.flatMap((version) => {
     const replay = telling.replays[version.version_id] as readonly InputItem[] | undefined;
-    const items = replay ?? version.output.flatMap(wordsOfItem);
+    const items =
+      replay === undefined ? version.output.flatMap(wordsOfItem) : withUniqueNumbers(replay, used);
     const isOfThisMask = telling.mask === undefined || telling.mask === version.masked_with;
     return [...(isOfThisMask ? items : withoutSealed(items)), ...toldPictures(version, telling)];
   });
@@ -126,10 +136,14 @@ export function messageOfAnswer(chat: Chat, answerId: string): UserNode | undefi
   return above?.kind === "user" ? above : undefined;
 }
 
-async function toldEntry(entry: ContextEntry, telling: Telling): Promise<Told<InputItem[]>> {
+async function toldEntry(
+  entry: ContextEntry,
+  telling: Telling,
+  used: Set<number>,
+): Promise<Told<InputItem[]>> {
   if (entry.kind === "answer")
     return {
-      told: toldAnswer(entry.versions, telling),
+      told: toldAnswer(entry.versions, telling, used),
       notices: pictureNotices(entry.versions, telling),
     };
   const { parts, notices } = await toldMessage(entry.version, telling);
@@ -139,10 +153,11 @@ async function toldEntry(entry: ContextEntry, telling: Telling): Promise<Told<In
   };
 }
 
-/** Of an answer that was written by hand or came without its own form. */
+/** Of an answer that was written by hand or came without its own form: what it cites is not sent, and no marker either. */
 function wordsOfItem(item: OutputItem): InputItem[] {
   if (item.type !== "message") return [];
-  const text = item.block_list.map((block) => (block.type === "text" ? block.text : "")).join("");
+  const said = item.block_list.map((block) => (block.type === "text" ? block.text : "")).join("");
+  const text = withoutMarkers(said);
   if (text === "") return [];
   return [{ type: "message", role: "assistant", content: [{ type: "output_text", text }] }];
 }

@@ -1,11 +1,4 @@
-import {
-  blobPath,
-  withoutMarkers,
-  withoutReferences,
-  type ContentPart,
-  type OutputItem,
-  type TaskState,
-} from "@deltawire/tasks";
+import { blobPath, type ContentPart, type OutputItem, type TaskState } from "@deltawire/tasks";
 import type { ContentPart as WirePart, InputItem, JsonObject } from "@deltawire/wire";
 import { openCalls, spoken } from "../run/next-step.ts";
 import type { PrivateItem, PrivateParts } from "../log/private-parts.ts";
@@ -47,13 +40,17 @@ function itemsFrom(
   isTold: (item: OutputItem) => boolean = () => true,
 ): InputItem[] {
   const items: InputItem[] = [];
+  let isSealed = false;
   const inputs = state.inputs.filter(({ taken_at }) => taken_at !== undefined && taken_at >= from);
   for (let index = from; index <= state.output.length; index += 1) {
     for (const { item, taken_at } of inputs)
       if (taken_at === index) items.push(userMessage(item.content));
     const item = state.output[index];
     if (item === undefined || item.type === "retracted" || !isTold(item)) continue;
-    const said = inputItem(item, parts.item(item.id), ids);
+    const kept = parts.item(item.id);
+    if (item.type === "reasoning") isSealed = isSealedReasoning(kept);
+    else if (item.type === "tool_result") isSealed = false;
+    const said = inputItem(item, kept, ids, isSealed);
     if (said !== undefined) items.push(said);
   }
   return items;
@@ -73,7 +70,12 @@ function summaryPart(summary: string): ContentPart {
   return { type: "text", text: `What has happened so far, in short:\n\n${summary}` };
 }
 
-function inputItem(item: OutputItem, kept: PrivateItem, ids: CallIds): InputItem | undefined {
+function inputItem(
+  item: OutputItem,
+  kept: PrivateItem,
+  ids: CallIds,
+  isSealed: boolean,
+): InputItem | undefined {
   switch (item.type) {
     case "reasoning":
       return kept.model_item as InputItem | undefined;
@@ -90,7 +92,7 @@ function inputItem(item: OutputItem, kept: PrivateItem, ids: CallIds): InputItem
         call_id: ids.of(item.call_id),
         name: item.name,
         arguments: item.arguments === "" ? "{}" : item.arguments,
-        ...idOf(kept),
+        ...(isSealed ? idOf(kept) : {}),
       };
     case "tool_result":
       if (item.status === "in_progress") return undefined;
@@ -104,7 +106,16 @@ function inputItem(item: OutputItem, kept: PrivateItem, ids: CallIds): InputItem
   }
 }
 
-/** OpenAI pairs a call with the reasoning before it by the call's own id. */
+/** Reasoning that its server can read again: the other is left out of the request, by this or by the gateway. */
+function isSealedReasoning({ model_item }: PrivateItem): boolean {
+  const sealed = model_item?.["encrypted_content"];
+  return typeof sealed === "string" && sealed !== "";
+}
+
+/**
+ * OpenAI pairs a call with the sealed reasoning before it by the call's own id. Without it the id would have to be another
+ * one in the next turn, which would change what was sent before.
+ */
 function idOf({ model_item }: PrivateItem): JsonObject {
   const id = model_item?.["id"];
   return typeof id === "string" ? { id } : {};
@@ -167,29 +178,4 @@ class CallIds {
   of(callId: string): string {
     return this.#theirs.get(callId) ?? callId;
   }
-}
-
-/** What earlier turns said, without numbers that mean nothing any more. */
-export function withoutOldReferences(history: readonly InputItem[]): InputItem[] {
-  return history.map((item) => {
-    if (item.type === "function_call_output")
-      return { ...item, output: withTexts(item.output, withoutReferences) } as InputItem;
-    if (item.type !== "message" && item.type !== undefined) return item;
-    // A footnote that the user wrote is the user's.
-    if (item["role"] !== "assistant") return item;
-    return {
-      ...item,
-      content: withTexts(item["content"], (texts) => texts.map(withoutMarkers)),
-    } as InputItem;
-  });
-}
-
-function withTexts(content: unknown, change: (texts: string[]) => string[]): unknown {
-  if (typeof content === "string") return change([content])[0];
-  if (!Array.isArray(content)) return content;
-  const parts = content as WirePart[];
-  const changed = change(parts.flatMap(({ text }) => (typeof text === "string" ? [text] : [])));
-  return parts.map((part) =>
-    typeof part.text === "string" ? { ...part, text: changed.shift() ?? "" } : part,
-  );
 }

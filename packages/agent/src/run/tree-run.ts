@@ -21,6 +21,7 @@ import type { Cuts } from "../calls/cuts.ts";
 import { Journal } from "../log/journal.ts";
 import { LatestProgress } from "../log/latest-progress.ts";
 import type { Model } from "../model.ts";
+import { earlierNumbers } from "../model/history-references.ts";
 import type { ModelWaits } from "../model/model-waits.ts";
 import type { PrivateParts } from "../log/private-parts.ts";
 import type { Redact } from "../redaction/redactor.ts";
@@ -123,6 +124,7 @@ export class TreeRun {
     limits: Limits,
     sessionId: string | undefined,
     asked: { content: readonly ContentPart[] },
+    referencesBefore: number,
   ): void {
     const kept = JSON.parse(JSON.stringify(asked)) as JsonObject & { content: JsonObject[] };
     this.writer.create(
@@ -135,6 +137,7 @@ export class TreeRun {
         agent: agent.name,
         model: modelNameOf(agent),
         limits,
+        ...(referencesBefore === 0 ? {} : { references_before: referencesBefore }),
         input: kept.content,
       },
       kept,
@@ -223,7 +226,10 @@ export class TreeRun {
       const { pool } = this.privateParts.item(id);
       return pool === undefined ? [] : [pool];
     });
-    return ReferencePool.fromJson(
+    const { history } = this.privateParts.request(state.task_id) as Pick<TaskRequest, "history">;
+    const { citable } = earlierNumbers(history ?? []);
+    const { references_before: last = 0 } = state.info;
+    return new ReferencePool({ last, citable }).restore(
       ...pieces.toSorted((one, other) => Number(one["after"]) - Number(other["after"])),
     );
   }

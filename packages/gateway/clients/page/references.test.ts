@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { answeredIn, callLine, topInView } from "./in-chat.ts";
-import { staged, takePicture } from "./stage.ts";
+import { answeredIn, answers, callLine, topInView } from "./in-chat.ts";
+import { say, staged, takePicture } from "./stage.ts";
 
 /* What an answer cites: seen where it is cited, and found where it comes from. */
 
@@ -57,6 +57,22 @@ describe("a reference", () => {
     // It is in sight, and stays there.
     await expect.poll(() => found.evaluate(topInView)).toBe(true);
     await takePicture(tab, "answers-reference-sub-agent");
+  });
+
+  test("of an earlier answer shows what that found, and goes there", async () => {
+    const { tab } = await answered("What is the weather in Paris?");
+    await say(tab, "say exactly\n```\nAs I said [^1], not [^9].\n```");
+    const second = answers(tab).nth(1);
+    const chip = second.getByRole("button", { name: "Source 1: The weather in Paris" }).first();
+    await chip.hover();
+    const card = tab.getByRole("dialog", { name: "Source 1: The weather in Paris" });
+    await card.getByText("Found by get_weather").waitFor();
+    await second.getByText("1 source", { exact: true }).waitFor();
+    await second.getByRole("button", { name: "Source 9 is not there" }).waitFor();
+    await takePicture(tab, "answers-reference-earlier");
+    await chip.click();
+    const found = answers(tab).first().locator("[data-call]");
+    await expect.poll(() => found.evaluate((one) => one === document.activeElement)).toBe(true);
   });
 
   test("that stands for nothing is marked, and says so", async () => {

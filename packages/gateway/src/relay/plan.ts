@@ -29,7 +29,7 @@ import {
 } from "@deltawire/wire";
 import { inputItems, type KeptResponses } from "../history/kept-responses.ts";
 import type { ResponsesLesson } from "../learning/lesson.ts";
-import { newId } from "../new-id.ts";
+import { derivedId, newId } from "../new-id.ts";
 import { ConversationDigest } from "../reasoning/conversation-digest.ts";
 import { isEnvelope } from "../reasoning/envelope.ts";
 import type { ReasoningKeeper } from "../reasoning/keeper.ts";
@@ -187,7 +187,7 @@ function responsesOverResponses(client: FromResponses, target: PlannedTarget, no
   const { body, repairs } = mendedResponsesRequest(client.request, {
     upstreamModel: target.model,
     isOwnEnvelope: isEnvelope,
-    newId,
+    newId: derivedId,
     ...target.lesson,
   });
   const translator = (): Translator<ResponsesInput> =>

@@ -3,7 +3,10 @@ import type { ApprovalScope, ContentPart, Limits, Resolution } from "@deltawire/
 import { BodyFields, invalid } from "./body-fields.ts";
 
 /** What else a task may be asked is said by chats and by the protocols of others only. */
-type Asked = Omit<TaskRequest, "history" | "preamble" | "options" | "chat_id">;
+type Asked = Omit<
+  TaskRequest,
+  "history" | "references_before" | "preamble" | "options" | "chat_id"
+>;
 /** A person's decision, without its name. */
 type DecisionBody = Omit<Resolution, "by" | "scope" | "expanded_arguments"> & {
   scope?: ApprovalScope;

@@ -20,7 +20,7 @@ export function annotationAdded(
   const { reference_id: n, start_index, end_index } = annotation;
   if (part.text.slice(start_index, end_index) !== `[^${n}]`)
     throw new RuleBroken("annotations", `[^${n}] does not stand at ${start_index}`);
-  if ((annotation.type === "reference_to_block") !== isKnown(task, n))
+  if (!mayHaveType(task, annotation))
     throw new RuleBroken("annotations", `[^${n}] is ${annotation.type}, and should not be`);
   part.annotations.push(annotation);
 }
@@ -39,11 +39,10 @@ export function annotationsOfText(
     );
   if (annotations.length === 0 && !text.includes("[^")) return;
   const found = annotate(text, (n) => isKnown(task, n));
-  // What was told while the text streamed was true then, and a reference may have come since.
   const same =
-    streamed === undefined
-      ? equalJson(found, annotations)
-      : equalJson(found.map(place), annotations.map(place));
+    equalJson(found.map(place), annotations.map(place)) &&
+    // What was told while the text streamed was true then, and a reference may have come since.
+    (streamed !== undefined || annotations.every((one) => mayHaveType(task, one)));
   if (!same) throw new RuleBroken("annotations", "the annotations are not the markers of the text");
 }
 
@@ -51,8 +50,15 @@ function place({ reference_id, start_index, end_index }: Annotation): number[] {
   return [reference_id, start_index, end_index];
 }
 
+/** Whether the model could still see a group of an earlier turn is not in the log: both types are possible. */
+function mayHaveType(task: TaskNotes, { type, reference_id: n }: Annotation): boolean {
+  if (n >= 1 && n <= task.referencesBefore) return true;
+  return (type === "reference_to_block") === isKnown(task, n);
+}
+
+/** True if this task has a reference of the number. */
 function isKnown(task: TaskNotes, n: number): boolean {
-  return n >= 1 && n <= task.references;
+  return n > task.referencesBefore && n <= task.references;
 }
 
 export function referenceAdded(

@@ -140,6 +140,7 @@ const fields: Record<TaskEventType, Record<string, Test>> = {
       model: isText,
       status: isText,
       limits: isObject,
+      references_before: optional(isIndex),
       created_at: isText,
       protocol_version: isText,
     }),

@@ -35,7 +35,7 @@ export function created(notes: LogNotes, event: EventOf<"task.created">): void {
     notes.root = task_id;
     notes.ids.add(task_id);
   }
-  const added = newTaskNotes(task_id, parent);
+  const added = newTaskNotes(task_id, parent, task);
   notes.tasks.set(task_id, added);
   const call = parent?.calls.get(task_id);
   if (call !== undefined) call.child = added;

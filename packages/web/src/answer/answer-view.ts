@@ -14,7 +14,7 @@ import { stepsIn, type TimelineView } from "./timeline-view.ts";
 export interface AnswerView {
   readonly status: AnswerStatus;
   readonly timeline: TimelineView;
-  /** The numbers that its messages cite and that something has, in order: once it has ended. */
+  /** The numbers that its messages cite and that something has, here or in an earlier answer, in order: once it has ended. */
   readonly cited: readonly number[];
   /** Where a failure came from is known when the chat has it. */
   readonly error:
@@ -74,8 +74,10 @@ function citedIn(timeline: TimelineView): number[] {
   for (const step of stepsIn(timeline)) {
     if (step.is !== "message") continue;
     for (const block of step.item.block_list)
-      for (const { reference_id } of block.type === "text" ? (block.annotations ?? none) : none)
-        if (timeline.sources.has(reference_id)) numbers.add(reference_id);
+      for (const { type, reference_id } of block.type === "text"
+        ? (block.annotations ?? none)
+        : none)
+        if (type === "reference_to_block") numbers.add(reference_id);
   }
   return [...numbers].toSorted((one, other) => one - other);
 }

@@ -1,12 +1,13 @@
 import { memo, useMemo, useState } from "react";
 import type { TaskTree } from "@deltawire/tasks";
-import type { AnswerNode, AnswerVersion } from "@deltawire/tasks/chats";
+import type { AnswerNode, AnswerVersion, Chat } from "@deltawire/tasks/chats";
 import { useCell } from "../hooks/use-cell.ts";
 import { usePage } from "../hooks/use-page.ts";
 import { cell, type Cell } from "../state/cell.ts";
 import { HouseContext, useHouseOrOwn } from "../parts/house.ts";
 import type { OpenChat } from "../state/page.ts";
 import { keptAnswer, liveAnswer, type AnswerView } from "./answer-view.ts";
+import { EarlierSourcesContext, earlierSources } from "./earlier-sources.ts";
 import { Ending } from "./ending.tsx";
 import { Notes } from "./notes.tsx";
 import { SceneContext } from "./scene.ts";
@@ -20,6 +21,8 @@ interface AnswerProps {
   version: AnswerVersion;
   /** A later version goes on from it: how it ended no longer counts. */
   isContinued?: boolean;
+  /** Brings another answer of the chat into view. */
+  showNode?: ((nodeId: string) => Promise<boolean>) | undefined;
 }
 
 /** All that one version of an answer is: live while its task runs, kept afterwards, drawn by the same components. */
@@ -28,6 +31,7 @@ export const Answer = memo(function Answer({
   node,
   version,
   isContinued = false,
+  showNode,
 }: AnswerProps) {
   const view = useAnswerView(version);
   const house = useHouseOrOwn();
@@ -37,18 +41,29 @@ export const Answer = memo(function Answer({
     () => ({ chat, rootTaskId, nodeId, versionId, isContinued }),
     [chat, rootTaskId, nodeId, versionId, isContinued],
   );
+  const earlier = useMemo(
+    () => earlierSources(() => readyChat(chat), { node, version }, showNode),
+    [chat, node, version, showNode],
+  );
   return (
     <SceneContext value={scene}>
-      <div className="answer" dir="auto">
-        <HouseContext value={house}>
-          <Timeline timeline={view.timeline} depth={0} />
-        </HouseContext>
-        {!isContinued && <Ending status={view.status} error={view.error} isCut={isCut(view)} />}
-        {!view.timeline.isRunning && (
-          <SourceList sources={view.timeline.sources} cited={view.cited} versionId={versionId} />
-        )}
-        <Notes notices={view.notices} warnings={view.warnings} versionId={versionId} />
-      </div>
+      <EarlierSourcesContext value={earlier}>
+        <div className="answer" dir="auto">
+          <HouseContext value={house}>
+            <Timeline timeline={view.timeline} depth={0} />
+          </HouseContext>
+          {!isContinued && <Ending status={view.status} error={view.error} isCut={isCut(view)} />}
+          {!view.timeline.isRunning && (
+            <SourceList
+              sources={view.timeline.sources}
+              earlier={earlier}
+              cited={view.cited}
+              versionId={versionId}
+            />
+          )}
+          <Notes notices={view.notices} warnings={view.warnings} versionId={versionId} />
+        </div>
+      </EarlierSourcesContext>
     </SceneContext>
   );
 });
@@ -59,6 +74,11 @@ function useAnswerView(version: AnswerVersion): AnswerView {
   const tree = useCell(isLive ? page.taskTree(version.task_id ?? "") : noTree);
   const [read] = useState(answerReader);
   return read(isLive ? tree : undefined, version);
+}
+
+function readyChat({ state }: OpenChat): Chat | undefined {
+  const now = state.get();
+  return now.is === "ready" ? now.chat : undefined;
 }
 
 function isCut({ timeline }: AnswerView): boolean {

@@ -1,8 +1,7 @@
-import { useContext, useEffect, useId, useRef, useState, type KeyboardEvent } from "react";
+import { useEffect, useId, useRef, useState, type KeyboardEvent } from "react";
 import { createPortal } from "react-dom";
 import { useWords } from "../words/use-words.ts";
-import { goToCall } from "./go-to-call.ts";
-import { SourcesContext } from "./scene.ts";
+import { useGoToSource, useSource } from "./earlier-sources.ts";
 import { SourceCard } from "./source-card.tsx";
 import { sourceName } from "./source-name.ts";
 import { answerWords } from "./words.ts";
@@ -21,7 +20,8 @@ const restMs = 180;
  */
 export function Citation({ number, resolved }: CitationProps) {
   const words = useWords(answerWords);
-  const source = useContext(SourcesContext).get(number);
+  const source = useSource(number);
+  const goTo = useGoToSource();
   const [chip, setChip] = useState<HTMLButtonElement | null>(null);
   const card = useRef<HTMLDivElement>(null);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
@@ -39,7 +39,7 @@ export function Citation({ number, resolved }: CitationProps) {
   };
   const go = () => {
     close();
-    if (chip !== null && source !== undefined) goToCall(chip, source.path);
+    if (chip !== null && source !== undefined) goTo(chip, source);
   };
   const name = isKnown ? words.sourceNamed(number, sourceName(source)) : words.unresolved(number);
   return (

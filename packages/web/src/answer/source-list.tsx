@@ -2,14 +2,15 @@ import { memo } from "react";
 import { addressOf } from "../texts/address.ts";
 import { useWords } from "../words/use-words.ts";
 import { Disclosure } from "./disclosure.tsx";
+import { useGoToSource, type EarlierSources } from "./earlier-sources.ts";
 import { useFold } from "./folds.ts";
-import { goToCall } from "./go-to-call.ts";
 import { sourceName } from "./source-name.ts";
 import type { Source, Sources } from "./sources.ts";
 import { answerWords } from "./words.ts";
 
 interface SourceListProps {
   sources: Sources;
+  earlier: EarlierSources;
   cited: readonly number[];
   versionId: string;
 }
@@ -18,22 +19,27 @@ interface SourceListProps {
 const fewest = 3;
 
 /** What an answer cites, at its end. */
-export const SourceList = memo(function SourceList({ sources, cited, versionId }: SourceListProps) {
+export const SourceList = memo(function SourceList({
+  sources,
+  earlier,
+  cited,
+  versionId,
+}: SourceListProps) {
   const words = useWords(answerWords);
-  const [open, setOpen] = useFold(`sources ${versionId}`, cited.length <= fewest);
-  if (cited.length === 0) return null;
+  const found = cited.flatMap((number) => sources.get(number) ?? earlier.find(number) ?? []);
+  const [open, setOpen] = useFold(`sources ${versionId}`, found.length <= fewest);
+  if (found.length === 0) return null;
   return (
     <Disclosure
       className="answer-sources"
       open={open}
       onToggle={setOpen}
-      head={<span>{words.sources(cited.length)}</span>}
+      head={<span>{words.sources(found.length)}</span>}
     >
       <ul>
-        {cited.flatMap((number) => {
-          const source = sources.get(number);
-          return source === undefined ? [] : <SourceLine key={number} source={source} />;
-        })}
+        {found.map((source) => (
+          <SourceLine key={source.number} source={source} />
+        ))}
       </ul>
     </Disclosure>
   );
@@ -41,6 +47,7 @@ export const SourceList = memo(function SourceList({ sources, cited, versionId }
 
 function SourceLine({ source }: { source: Source }) {
   const words = useWords(answerWords);
+  const goTo = useGoToSource();
   const page = addressOf(source.url ?? "");
   return (
     <li>
@@ -51,7 +58,7 @@ function SourceLine({ source }: { source: Source }) {
         type="button"
         className="answer-source-go"
         title={words.goToCall}
-        onClick={(event) => goToCall(event.currentTarget, source.path)}
+        onClick={(event) => goTo(event.currentTarget, source)}
       >
         <span className="for-readers">{words.source(source.number)} </span>
         <span dir="auto">{sourceName(source)}</span>

@@ -14,6 +14,8 @@ export interface Source {
   readonly arguments: string;
   readonly title: string | undefined;
   readonly url: string | undefined;
+  /** The answer that it stands in, where that is another one. */
+  readonly nodeId?: string;
 }
 
 export function sourcesOf(

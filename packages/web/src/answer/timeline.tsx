@@ -5,6 +5,7 @@ import { unreachable } from "../unreachable.ts";
 import { ApprovalInPlace } from "./approval-in-place.tsx";
 import { Awaiting } from "./awaiting.tsx";
 import { CallGroup } from "./call-group.tsx";
+import { EarlierSourcesContext, noEarlierSources } from "./earlier-sources.ts";
 import { guessedHeight } from "./guessed-height.ts";
 import { Message } from "./message.tsx";
 import { Reasoning } from "./reasoning.tsx";
@@ -24,7 +25,7 @@ const drawnAtOnce = 2;
 /** What a task did, step by step; that of a sub-agent stands within the call that asked it. */
 export const Timeline = memo(function Timeline({ timeline, depth }: TimelineProps) {
   const { pieces, sources, asked, taskId, isRunning } = timeline;
-  return (
+  const steps = (
     <SourcesContext value={sources}>
       <div className="answer-timeline">
         {pieces.map((steps, at) => (
@@ -41,6 +42,9 @@ export const Timeline = memo(function Timeline({ timeline, depth }: TimelineProp
       </div>
     </SourcesContext>
   );
+  // A sub-agent knows nothing of the conversation: its numbers are its own.
+  if (depth === 0) return steps;
+  return <EarlierSourcesContext value={noEarlierSources}>{steps}</EarlierSourcesContext>;
 });
 
 interface PieceProps {

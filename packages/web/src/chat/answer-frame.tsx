@@ -108,6 +108,7 @@ export function AnswerFrame({
             node={node}
             version={part}
             isContinued={at < chain.length - 1}
+            showNode={thread.show}
           />
         ))
       )}

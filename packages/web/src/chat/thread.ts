@@ -23,7 +23,7 @@ export interface Thread {
   watch(): () => void;
   readonly shown: Cell<Shown | undefined>;
   /** Goes to a node, on another branch too. Answers with whether it is there. */
-  show(nodeId: string, how?: ShowHow): Promise<boolean>;
+  readonly show: (nodeId: string, how?: ShowHow) => Promise<boolean>;
   /** Goes to the end, and follows what is written there. */
   toEnd(): void;
   /** Whoever draws the list says how. */

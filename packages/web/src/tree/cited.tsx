@@ -1,5 +1,4 @@
-import { useContext } from "react";
-import { SourcesContext } from "../answer/scene.ts";
+import { useSource } from "../answer/earlier-sources.ts";
 import { sourceName } from "../answer/source-name.ts";
 import { answerWords } from "../answer/words.ts";
 import { useWords } from "../words/use-words.ts";
@@ -12,7 +11,7 @@ interface CitedProps {
 /** A reference where the calls are not shown: it says what it stands for, and leads nowhere. */
 export function Cited({ number, resolved }: CitedProps) {
   const words = useWords(answerWords);
-  const source = useContext(SourcesContext).get(number);
+  const source = useSource(number);
   const isKnown = resolved && source !== undefined;
   const name = isKnown ? words.sourceNamed(number, sourceName(source)) : words.unresolved(number);
   return (

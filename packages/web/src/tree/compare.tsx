@@ -1,8 +1,19 @@
 import { useEffect, useMemo, useRef, useState } from "react";
-import type { AnswerVersion, Chat, UserVersion } from "@deltawire/tasks/chats";
+import type {
+  AnswerNode,
+  AnswerVersion,
+  Chat,
+  UserNode,
+  UserVersion,
+} from "@deltawire/tasks/chats";
 import type { Block } from "@deltawire/tasks/markdown";
 import { keptAnswer } from "../answer/answer-view.ts";
 import { SourcesContext } from "../answer/scene.ts";
+import {
+  EarlierSourcesContext,
+  earlierSources,
+  noEarlierSources,
+} from "../answer/earlier-sources.ts";
 import type { Sources } from "../answer/sources.ts";
 import { versionEdits } from "../chat/switches.ts";
 import { useCommands } from "../hooks/use-commands.ts";
@@ -160,6 +171,8 @@ function Side({ open, chat, choice, letter, parts, drawn, onChange, onShowInChat
           <VersionBody chat={open} node={node} version={version} />
         ) : (
           <Differences
+            chat={chat}
+            node={node}
             version={version}
             parts={parts}
             drawn={drawn}
@@ -189,6 +202,8 @@ function Side({ open, chat, choice, letter, parts, drawn, onChange, onShowInChat
 }
 
 interface DifferencesProps {
+  chat: Chat;
+  node: UserNode | AnswerNode;
   version: UserVersion | AnswerVersion;
   parts: readonly DiffPart[];
   drawn: readonly Block[] | undefined;
@@ -197,9 +212,16 @@ interface DifferencesProps {
 }
 
 /** One of the two texts, with what the other lacks marked. */
-function Differences({ version, parts, drawn, side, letter }: DifferencesProps) {
+function Differences({ chat, node, version, parts, drawn, side, letter }: DifferencesProps) {
   const words = useWords(treeWords);
   const sources = useMemo(() => sourcesIn(version), [version]);
+  const earlier = useMemo(
+    () =>
+      node.kind === "answer" && "output" in version
+        ? earlierSources(() => chat, { node, version })
+        : noEarlierSources,
+    [chat, node, version],
+  );
   const marked = words.gone(letter);
   const plain = (
     <div className="plain-text" dir="auto">
@@ -220,9 +242,11 @@ function Differences({ version, parts, drawn, side, letter }: DifferencesProps) 
         plain
       ) : (
         <SourcesContext value={sources}>
-          <LazyBlocks blocks={drawn} marked={marked} cite={cite}>
-            {plain}
-          </LazyBlocks>
+          <EarlierSourcesContext value={earlier}>
+            <LazyBlocks blocks={drawn} marked={marked} cite={cite}>
+              {plain}
+            </LazyBlocks>
+          </EarlierSourcesContext>
         </SourcesContext>
       )}
     </div>

@@ -11,8 +11,11 @@ export interface MendedResponsesRequestOptions extends ResponsesFlags {
   stream?: boolean;
   /** Whether `encrypted_content` was sealed by `Seal`, for a Chat upstream: no other one can open it. */
   isOwnEnvelope?: (encrypted: string) => boolean;
-  /** Fresh ids for items whose reasoning is not sent (decision 18): `newId("msg")`. Without it they have none. */
-  newId?: (prefix: string) => string;
+  /**
+   * Ids for items whose reasoning is not sent (decision 18): `newId("msg", "msg_7f3a")`, the same for the same old one.
+   * Without it they have none.
+   */
+  newId?: (prefix: string, old: string) => string;
 }
 
 export interface MendedResponsesRequest {

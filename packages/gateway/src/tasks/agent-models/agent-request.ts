@@ -1,4 +1,4 @@
-import type { TaskRequest } from "@deltawire/agent";
+import { inputPart, type TaskRequest } from "@deltawire/agent";
 import type { ContentPart } from "@deltawire/tasks";
 import type { ContentPart as WirePart, InputItem, ResponsesRequest } from "@deltawire/wire";
 import { isObject } from "../../json.ts";
@@ -30,16 +30,36 @@ export function agentRequest(
   const last = items.at(-1);
   const asked = last !== undefined && isUserMessage(last) ? contentOf(last.content) : [];
   const said = items.slice(0, items.findLastIndex(isUserMessage) + 1);
+  const history = (asked.length === 0 ? items : items.slice(0, -1)).map(asTold);
   return {
     task: {
       agent,
       // The same may be said here as to a task.
       input: asked.length === 0 ? [] : readTaskRequest({ agent, input: asked }).input,
-      history: asked.length === 0 ? items : items.slice(0, -1),
+      history,
       ...(instructions === "" ? {} : { instructions }),
     },
     key: JSON.stringify([agent, instructions, (said.length === 0 ? items : said).map(withoutId)]),
   };
+}
+
+/**
+ * An earlier item in the form in which the model was sent it when it was new, so that its prompt cache fits. The ids of an
+ * agent's messages are ours: no upstream knows them.
+ */
+function asTold(item: InputItem): InputItem {
+  if (isUserMessage(item))
+    return isWordsAndPictures(item.content)
+      ? { type: "message", role: "user", content: contentOf(item.content).map(inputPart) }
+      : item;
+  return item["role"] === "assistant" ? (withoutId(item) as InputItem) : item;
+}
+
+function isWordsAndPictures(content: Message["content"]): boolean {
+  if (typeof content === "string") return content !== "";
+  return content.every(
+    ({ text, image_url }) => typeof text === "string" || image_url !== undefined,
+  );
 }
 
 /** Codex gives its items new ids with every run. */

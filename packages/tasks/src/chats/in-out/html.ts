@@ -1,5 +1,6 @@
 import { unreachable } from "../../error.ts";
 import type { Block, OutputItem } from "../../items.ts";
+import type { CitedAnswer } from "../cited-answer.ts";
 import { answerChain, chosenVersion, currentPath } from "../path.ts";
 import type {
   AnswerNode,
@@ -17,7 +18,7 @@ import type { BlobReader } from "./imported.ts";
 import { linkTo, type Cite } from "./inline-html.ts";
 import { markdownToHtml } from "./markdown-to-html.ts";
 import { isLink } from "./markdown-text.ts";
-import { referenceTitle } from "./references-of.ts";
+import { ExportedAnswers, referenceTitle } from "./references-of.ts";
 import { runToEnd } from "./run-to-end.ts";
 import { inputParts, saidIn, splitResult } from "./said.ts";
 
@@ -39,7 +40,7 @@ export function* chatToHtmlSteps(chat: Chat, options: HtmlOptions): Generator<vo
   const { language = "" } = options;
   const lang = /^[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8})*$/.test(language) ? ` lang="${language}"` : "";
   const title = escaped(chat.title.trim() || "Chat");
-  const body = yield* new Page(options.blobs).chat(chat);
+  const body = yield* new Page(chat, options.blobs).chat(chat);
   return `<!doctype html>
 <html${lang}>
 <head>
@@ -65,10 +66,11 @@ const policy = `default-src 'none'; img-src data:; media-src data:; style-src '$
 
 class Page {
   readonly #blobs: BlobReader;
-  #answers = 0;
+  readonly #answers: ExportedAnswers;
 
-  constructor(blobs: BlobReader) {
+  constructor(chat: Chat, blobs: BlobReader) {
     this.#blobs = blobs;
+    this.#answers = new ExportedAnswers(chat);
   }
 
   *chat(chat: Chat): Generator<void, string> {
@@ -99,16 +101,17 @@ class Page {
 
   #answer(node: AnswerNode): string {
     const chain = answerChain(node, node.version);
-    const body = chain.map((version) => this.#version(version));
+    const body = chain.map((version) => this.#version({ node, version }));
     return section("answer", answerSpeaker(chain), node.hidden, body);
   }
 
-  #version(version: AnswerVersion): string {
-    this.#answers += 1;
-    const number = this.#answers;
-    const known = new Set(version.references.map(({ reference_id }) => reference_id));
-    const cite: Cite = (n) =>
-      known.has(n) ? `<sup><a href="#r${number}-${n}">${n}</a></sup>` : undefined;
+  #version(answer: CitedAnswer): string {
+    const { version } = answer;
+    const { number, ownerOf } = this.#answers.add(answer);
+    const cite: Cite = (n) => {
+      const owner = ownerOf(n);
+      return owner === undefined ? undefined : `<sup><a href="#r${owner}-${n}">${n}</a></sup>`;
+    };
     return [
       ...saidIn(version).map((item) => {
         if (item.type !== "message" || item.role !== "user") return this.#item(item, cite);

@@ -1,6 +1,7 @@
 import { blobPath } from "../../blobs.ts";
 import { unreachable } from "../../error.ts";
 import type { Block, OutputItem } from "../../items.ts";
+import type { CitedAnswer } from "../cited-answer.ts";
 import {
   answerChain,
   childrenOf,
@@ -12,7 +13,6 @@ import {
 } from "../path.ts";
 import type {
   AnswerNode,
-  AnswerVersion,
   Attachment,
   Chat,
   ChatNode,
@@ -22,7 +22,7 @@ import type {
 } from "../shapes.ts";
 import { answerFacts, answerSpeaker } from "./answer-facts.ts";
 import { codeSpan, enclosed, fenced, inline, isLink, link } from "./markdown-text.ts";
-import { cutAtMarkers, referenceTitle } from "./references-of.ts";
+import { cutAtMarkers, ExportedAnswers, referenceTitle } from "./references-of.ts";
 import { runToEnd } from "./run-to-end.ts";
 import { inputParts, saidIn, splitResult } from "./said.ts";
 
@@ -36,7 +36,7 @@ export function* chatToMarkdownSteps(
   chat: Chat,
   options: { all?: boolean } = {},
 ): Generator<void, string> {
-  const writer = new MarkdownWriter(options.all === true);
+  const writer = new MarkdownWriter(chat, options.all === true);
   writer.add(`# ${inline(chat.title.trim()) || "Chat"}`);
   const { instructions = "" } = chat.settings;
   if (instructions !== "") writer.details("Instructions", [enclosed(instructions)]);
@@ -69,10 +69,11 @@ class MarkdownWriter {
   readonly #paragraphs: string[] = [];
   /** Of the nodes that were written, by which a branch is told where it begins. */
   readonly #numbers = new Map<string, number>();
-  #answers = 0;
+  readonly #answers: ExportedAnswers;
 
-  constructor(all: boolean) {
+  constructor(chat: Chat, all: boolean) {
     this.#all = all;
+    this.#answers = new ExportedAnswers(chat);
   }
 
   add(...paragraphs: readonly string[]): void {
@@ -130,20 +131,20 @@ class MarkdownWriter {
   #answer(node: AnswerNode): void {
     const chain = answerChain(node, node.version);
     this.#heading(node, answerSpeaker(chain));
-    for (const version of chain) this.#version(version);
+    for (const version of chain) this.#version({ node, version });
     for (const version of this.#all ? node.versions : []) {
       if (chain.includes(version)) continue;
       this.add(`### Another version, ${version.created_at}: ${inline(answerSpeaker([version]))}`);
-      this.#version(version);
+      this.#version({ node, version });
     }
   }
 
-  #version(version: AnswerVersion): void {
-    this.#answers += 1;
-    const known = new Set(version.references.map(({ reference_id }) => reference_id));
-    const label = (n: number) => `[^${this.#answers}-${n}]`;
+  #version(answer: CitedAnswer): void {
+    const { version } = answer;
+    const { number, ownerOf } = this.#answers.add(answer);
+    const label = (n: number) => `[^${ownerOf(n) ?? number}-${n}]`;
     const cite = (text: string) =>
-      cutAtMarkers(text, known)
+      cutAtMarkers(text, (n) => ownerOf(n) !== undefined)
         .map((piece) => (typeof piece === "string" ? piece : label(piece.reference)))
         .join("");
     for (const item of saidIn(version)) {

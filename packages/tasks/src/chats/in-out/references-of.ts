@@ -1,21 +1,45 @@
 import { annotate } from "../../annotator.ts";
 import type { Reference } from "../../items.ts";
-import type { AnswerVersion } from "../shapes.ts";
+import { citedAnswer, type CitedAnswer } from "../cited-answer.ts";
+import type { AnswerVersion, Chat } from "../shapes.ts";
 
 /** A text cut at its markers of known references; those in code and of unknown numbers are text. */
 export function cutAtMarkers(
   text: string,
-  known: ReadonlySet<number>,
+  isKnown: (reference: number) => boolean,
 ): (string | { reference: number })[] {
-  if (known.size === 0) return [text];
   const pieces: (string | { reference: number })[] = [];
   let at = 0;
-  for (const { reference_id, start_index, end_index } of annotate(text, (n) => known.has(n))) {
-    if (!known.has(reference_id)) continue;
+  for (const { reference_id, start_index, end_index } of annotate(text, isKnown)) {
+    if (!isKnown(reference_id)) continue;
     pieces.push(text.slice(at, start_index), { reference: reference_id });
     at = end_index;
   }
   return [...pieces, text.slice(at)];
+}
+
+/** The answers of an export by the numbers that they have there, for what cites them. */
+export class ExportedAnswers {
+  readonly #chat: Chat;
+  readonly #numbers = new Map<AnswerVersion, number>();
+
+  constructor(chat: Chat) {
+    this.#chat = chat;
+  }
+
+  /** Numbers an answer, and returns who has the reference of a number that it cites: itself, or one before it. */
+  add(answer: CitedAnswer): { number: number; ownerOf: (reference: number) => number | undefined } {
+    const { version } = answer;
+    const number = this.#numbers.size + 1;
+    this.#numbers.set(version, number);
+    const own = new Set(version.references.map(({ reference_id }) => reference_id));
+    const ownerOf = (reference: number): number | undefined => {
+      if (own.has(reference)) return number;
+      const cited = citedAnswer(this.#chat, answer, reference);
+      return cited && this.#numbers.get(cited.version);
+    };
+    return { number, ownerOf };
+  }
 }
 
 /** What a reference is called: its title, or that of what a sub-agent has cited, or the tool that found it. */

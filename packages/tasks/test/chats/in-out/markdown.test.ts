@@ -1,10 +1,20 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { chatToMarkdown, type Chat } from "@deltawire/tasks/chats";
+import { chatToHtml, chatToMarkdown, type Chat } from "@deltawire/tasks/chats";
 import { runs } from "../../../../../test/runs.ts";
 import { WrittenChat } from "../written-chat.ts";
 import { anyChat } from "./any-chat.ts";
-import { answer, blobUrl, call, dot, sampleChat, sampleWorld, sound, text } from "./sample-chat.ts";
+import {
+  answer,
+  blobUrl,
+  call,
+  dot,
+  sampleBlobs,
+  sampleChat,
+  sampleWorld,
+  sound,
+  text,
+} from "./sample-chat.ts";
 
 /** A question and an answer of these items. */
 function chatWith(asked: string, ...given: Parameters<typeof answer>): Chat {
@@ -145,6 +155,33 @@ test("sources of two answers never have the same name", () => {
     ["[^1-1]", "Result of search"],
     ["[^2-1]", "Result of search"],
   ]);
+});
+
+test("what an earlier answer has found is cited there, the nearest where two have the number", () => {
+  const found = (n: number, title: string) => ({
+    references: [{ reference_id: n, item_id: "out_call_1", block_indexes: [0], title }],
+  });
+  const written = new WrittenChat({}, sampleWorld());
+  const one = written.answer(
+    written.user(null),
+    "",
+    answer([...call("search", "{}", "a"), text("So [^1].")], found(1, "One")),
+  );
+  const two = written.answer(
+    written.user(one),
+    "",
+    answer([...call("search", "{}", "b"), text("As [^2] and [^1], not [^3].")], found(2, "Two")),
+  );
+  const again = answer([...call("search", "{}", "c"), text("[^2] and [^1].")], found(1, "New"));
+  written.answer(written.user(two), "", again);
+  const markdown = chatToMarkdown(written.chat);
+  expect(markdown).toContain("As [^2-2] and [^1-1], not [^3].");
+  expect(markdown).toContain("[^2-2] and [^3-1].");
+  const html = chatToHtml(written.chat, { blobs: sampleBlobs });
+  expect(html).toContain(
+    'As <sup><a href="#r2-2">2</a></sup> and <sup><a href="#r1-1">1</a></sup>',
+  );
+  expect(html).toContain('<sup><a href="#r2-2">2</a></sup> and <sup><a href="#r3-1">1</a></sup>.');
 });
 
 test("a source that came through sub-agents is named after what they found, and a circle ends", () => {
