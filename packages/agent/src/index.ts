@@ -34,6 +34,7 @@ export {
   type ReplyRedactor,
 } from "./redaction/upstream-reply.ts";
 export { fetchModel, type FetchModelOptions } from "./model/fetch-model.ts";
+export { fetchPublic, type Fetched, type FetchLimits } from "./groups/fetch-public.ts";
 export { filesGroup, type FilesOptions } from "./groups/files.ts";
 export { allowEntryProblem } from "./groups/allowed-command.ts";
 export type { ProtectedPath } from "./groups/protected-files.ts";

@@ -1,8 +1,20 @@
+import type { IncomingMessage } from "node:http";
 import type { JsonObject } from "@deltawire/wire";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { pictureFor } from "../src/demo/media.ts";
-import { aDemo, answers, aServer, dataUrl, endOf, itemsOf, stage, typesOf } from "./media-stage.ts";
-import { beginStream, event, refuse, type Script } from "./scripted-upstream.ts";
+import { fetchPicture } from "../src/media/fetch-picture.ts";
+import {
+  aDemo,
+  answers,
+  aServer,
+  dataUrl,
+  endOf,
+  itemsOf,
+  key,
+  stage,
+  typesOf,
+} from "./media-stage.ts";
+import { beginStream, event, refuse, scriptedUpstream, type Script } from "./scripted-upstream.ts";
 
 const house = pictureFor("a house");
 const b64_json = house.toString("base64");
@@ -170,21 +182,99 @@ describe("a server that does not stream pictures", () => {
 });
 
 describe("a server that answers with addresses", () => {
-  const linking: Script = ({ body, ...request }, response) => {
-    if (body["response_format"] === "b64_json") return answersWhole({ body, ...request }, response);
-    response.end('{"data":[{"url":"https://pictures.example/a.png?x=(1)"}]}');
-  };
-
-  test("is not followed: the address is told, and the next time the picture is asked for", async () => {
-    const server = await aServer(linking);
-    const { tell } = stage([server.url]);
-    const [message] = itemsOf(await tell("image-gen", "a house"));
-    expect(message).toMatchObject({
-      type: "message",
-      content: [{ text: "The picture is at <https://pictures.example/a.png?x=(1)>" }],
+  const linkTo =
+    (url: (server: string) => string): Script =>
+    ({ body, ...request }, response) => {
+      if (body["response_format"] === "b64_json")
+        return answersWhole({ body, ...request }, response);
+      const at = url(`http://${request.headers.host}`);
+      response.end(JSON.stringify({ data: [{ url: at, revised_prompt: "a big house" }] }));
+    };
+  const answered: IncomingMessage[] = [];
+  /** Has pictures at its own address, as many image servers do. */
+  async function pictureServer(url: (server: string) => string, bytes: Buffer = house) {
+    answered.length = 0;
+    const server = await scriptedUpstream(linkTo(url), {
+      listModels: (response) => {
+        answered.push(response.req);
+        const { url: path = "" } = response.req;
+        const to = path === "/loop" ? path : new URLSearchParams(path.split("?")[1]).get("to");
+        if (path === "/gone") response.writeHead(404).end();
+        else if (to === null) response.end(bytes);
+        else response.writeHead(302, { location: to }).end();
+      },
     });
+    onTestFinished(() => server.close());
+    return server;
+  }
+
+  test("is followed to its own address, without a key, and the next time the picture is asked for", async () => {
+    const server = await pictureServer((at) => `${at}/files/a.png?x=(1)`);
+    const { tell } = stage([server.url]);
+    const events = await tell("image-gen", "a house");
+    expect(itemsOf(events)).toEqual([
+      { ...whole, output_format: "png", revised_prompt: "a big house" },
+    ]);
+    expect(endOf(events)).toMatchObject({ type: "response.completed", usage: { images: 1 } });
+    expect(answered.map(({ url }) => url)).toEqual(["/files/a.png?x=(1)"]);
+    expect(JSON.stringify(answered.map(({ headers }) => headers))).not.toContain(key);
     await tell("image-gen", "a house", { media: { n: 2 } });
     expect(server.requests.at(-1)?.body).toMatchObject({ response_format: "b64_json" });
+  });
+
+  test("may redirect within its own address", async () => {
+    const server = await pictureServer((at) => `${at}/a?to=/b`);
+    expect(itemsOf(await stage([server.url]).tell("image-gen", "a house"))).toMatchObject([
+      { type: "image_generation_call", output_format: "png" },
+    ]);
+  });
+
+  test("a picture that cannot be fetched is an error that says why, with the address to look at, and is not made again", async () => {
+    const elsewhere = await pictureServer(() => "");
+    const other = new URL(elsewhere.url).origin;
+    const failingWith = async (url: (server: string) => string, bytes?: Buffer) => {
+      const server = await pictureServer(url, bytes);
+      const { tell } = stage([server.url], { retries: 2 });
+      const events = await tell("image-gen", "a house");
+      expect(server.requests).toHaveLength(1);
+      expect(itemsOf(events)).toMatchObject([
+        {
+          type: "message",
+          content: [{ text: expect.stringContaining("The picture is at <http") }],
+        },
+      ]);
+      const { type, error } = endOf(events) as { type: string; error: { message: string } };
+      expect(type).toBe("response.failed");
+      return error.message;
+    };
+    expect(await failingWith(() => `${other}/a.png?secret=1`)).toMatch(
+      /answered with an address in place of a picture, and http:\/\/127\.0\.0\.1:\d+\/a\.png could not be fetched: 127\.0\.0\.1:\d+ is not on the open internet/,
+    );
+    expect(await failingWith((at) => `${at}/a?to=${other}/b.png`)).toContain(
+      "is not on the open internet",
+    );
+    expect(await failingWith(() => "http://169.254.169.254/latest/meta-data")).toContain(
+      "is not on the open internet",
+    );
+    expect(await failingWith((at) => `${at}/loop`)).toContain("more than 5 redirects");
+    expect(await failingWith((at) => `${at}/gone`)).toContain("the server answered 404");
+    expect(
+      await failingWith((at) => `${at}/a`, Buffer.from("<script>alert(1)</script>")),
+    ).toContain("not PNG, JPEG, GIF or WebP");
+    expect(
+      await failingWith((at) => `${at}/a`, Buffer.concat([house, Buffer.alloc(33 * 1024 * 1024)])),
+    ).toContain("which is the limit");
+  });
+
+  test("one that never answers is given up", async () => {
+    const server = await scriptedUpstream(() => undefined, { listModels: () => undefined });
+    onTestFinished(() => server.close());
+    const { origin } = new URL(server.url);
+    const { signal } = new AbortController();
+    const limits = { maxBytes: 1000, timeoutMs: 50, signal, upstreamOrigin: origin };
+    await expect(fetchPicture(`${origin}/a.png`, limits)).rejects.toThrow(
+      "no complete answer within 0.05 s",
+    );
   });
 
   test("may put the picture into the address", async () => {

@@ -14,6 +14,8 @@ export interface FetchLimits {
   /** Whether a host (`wiki.example`, `10.0.0.7:8080`) may have an address that is not public. */
   mayBePrivate: (url: URL) => boolean;
   resolve?: Resolve;
+  /** The header of that name; pages, data and pictures unless it says otherwise. */
+  accept?: string;
 }
 
 export type Resolve = (hostname: string) => Promise<{ address: string; family: number }[]>;
@@ -70,8 +72,10 @@ const agents = {
   https: new HttpsAgent({ keepAlive: false }),
 };
 
+const usualAccept = "text/html, application/json, text/*;q=0.9, image/*;q=0.8, */*;q=0.1";
+
 function get(url: URL, limits: FetchLimits): Promise<IncomingMessage> {
-  const { signal, mayBePrivate, resolve = resolveAll } = limits;
+  const { signal, mayBePrivate, resolve = resolveAll, accept = usualAccept } = limits;
   // The URL parser has made `127.1`, `0x7f000001` and `2130706433` the address that they are.
   const host = url.hostname.replace(/^\[|\]$/g, "");
   const isOpen = mayBePrivate(url) ? () => true : isPublicAddress;
@@ -79,7 +83,7 @@ function get(url: URL, limits: FetchLimits): Promise<IncomingMessage> {
   const secure = url.protocol === "https:";
   const headers = {
     "user-agent": "deltawire",
-    accept: "text/html, application/json, text/*;q=0.9, image/*;q=0.8, */*;q=0.1",
+    accept,
     "accept-encoding": "gzip, deflate, br",
   };
   return new Promise((done, reject) => {

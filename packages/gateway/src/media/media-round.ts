@@ -23,11 +23,12 @@ import {
   type MediaType,
   type Wanted,
 } from "./endpoint-call.ts";
+import { fetchPicture } from "./fetch-picture.ts";
 import { keepManner, mannerOf, refusedOwn } from "./manners.ts";
 import type { MediaModelOptions } from "./media-model.ts";
 import { tooLarge, type MediaReply, type ReplyHead } from "./media-reply.ts";
-import { PictureReply } from "./picture-reply.ts";
-import { progressEvent } from "./reply-events.ts";
+import { PictureReply, type PictureLink } from "./picture-reply.ts";
+import { MessageEvents, PictureEvents, progressEvent } from "./reply-events.ts";
 import { SpeechReply } from "./speech-reply.ts";
 import { TranscriptReply } from "./transcript-reply.ts";
 import { noUsage } from "./usage.ts";
@@ -35,6 +36,10 @@ import { noUsage } from "./usage.ts";
 /** Of one reply, previews included. */
 const mostBytes = 100 * 1024 * 1024;
 const usualProgressMs = 3000;
+/** Of pictures that are fetched from where a server points. */
+const mostLinks = 16;
+const mostPictureBytes = 32 * 1024 * 1024;
+const pictureLimits = { timeoutMs: 60_000 };
 
 const wantedWords: Record<MediaType, string> = {
   "image-gen": "a picture",
@@ -107,8 +112,8 @@ export class MediaRound {
       const call = await callFor(wanted, target.model, manner);
       const outcome = await this.#send(request, call, wanted);
       if (outcome.is === "answered") {
-        const links = this.#reply instanceof PictureReply && this.#reply.hasLinks;
-        keepManner(upstream, key, { ...manner, links: manner.links || links });
+        keepManner(upstream, key, { ...manner, links: manner.links || this.#links.length > 0 });
+        if (this.#links.length > 0) return this.#fetchLinks(upstream);
       }
       const refused = outcome.is === "refused" ? refusedOwn(outcome, call.own) : undefined;
       if (refused === undefined) return outcome;
@@ -154,17 +159,65 @@ export class MediaRound {
       },
       end: () => {
         const failure = take((reply) => reply.end(out));
-        return failure === undefined ? this.#completed() : this.#failed(failure, upstream);
+        if (failure !== undefined) return this.#failed(failure, upstream);
+        return this.#links.length > 0 ? { is: "answered" } : this.#completed();
       },
       broken: (how) => {
         // What was asked for had come.
-        if (this.#reply?.isWhole === true) return this.#completed();
+        if (this.#reply?.isWhole === true)
+          return this.#links.length > 0 ? { is: "answered" } : this.#completed();
         return this.#failed(
           { is: "unreachable", connected: true, answered: true, ...how },
           upstream,
         );
       },
     };
+  }
+
+  get #links(): readonly PictureLink[] {
+    return this.#reply instanceof PictureReply ? this.#reply.links : [];
+  }
+
+  /**
+   * Fetches what the reply points at. The pictures have been made and cost something: if one cannot be fetched, its address is
+   * shown, and nobody is asked for it again.
+   */
+  async #fetchLinks(upstream: Upstream): Promise<ForwardOutcome> {
+    const { signal } = this.#queue;
+    const upstreamOrigin = new URL(upstream.config.baseUrl).origin;
+    const problems: string[] = [];
+    let left = mostBytes;
+    for (const [at, { url, index, more }] of this.#links.entries()) {
+      const out: JsonObject[] = [];
+      const { host, origin, pathname } = new URL(url);
+      this.#tell(`fetching the picture from ${host}`);
+      try {
+        if (at >= mostLinks) throw new Error(`more than ${mostLinks} are not fetched`);
+        const maxBytes = Math.min(mostPictureBytes, left);
+        const picture = await fetchPicture(url, {
+          ...pictureLimits,
+          maxBytes,
+          signal,
+          upstreamOrigin,
+        });
+        left -= picture.size;
+        new PictureEvents(index).whole(picture.base64, picture.format, more, out);
+      } catch (error) {
+        if (signal.aborted) return { is: "left" };
+        // What stands behind the path may be a key to it.
+        problems.push(
+          `${origin}${pathname} could not be fetched: ${error instanceof Error ? error.message : String(error)}`,
+        );
+        const message = new MessageEvents(index);
+        message.delta(`The picture is at <${url}>`, out);
+        message.done(out);
+      }
+      this.#hasTold = true;
+      this.#queue.push(out);
+    }
+    if (problems.length === 0) return this.#completed();
+    const message = `the upstream answered with an address in place of a picture, and ${problems.join("; ")}. If its server can send the picture itself, set options.media.response_format to "b64_json".`;
+    return this.#failed({ is: "failed", failure: { code: "invalid_reply", message } }, upstream);
   }
 
   #completed(): ForwardOutcome {

@@ -10,16 +10,24 @@ import {
   type ReplyHead,
 } from "./media-reply.ts";
 import { typeOfBytes } from "./media-types.ts";
-import { MessageEvents, PictureEvents } from "./reply-events.ts";
+import { PictureEvents } from "./reply-events.ts";
 import { addUsage, noUsage } from "./usage.ts";
+
+/** A picture for which the server has given an address. */
+export interface PictureLink {
+  readonly url: string;
+  /** Its place among the items of the reply. */
+  readonly index: number;
+  readonly more: JsonObject;
+}
 
 /** Pictures: as they become clearer, or all at once. */
 export class PictureReply implements MediaReply {
   readonly usage = noUsage();
   failure: FailedForward | undefined;
   isWhole = false;
-  /** The server answers with addresses in place of pictures. */
-  hasLinks = false;
+  /** What is to be fetched when the reply is complete. */
+  readonly links: PictureLink[] = [];
   readonly #body: MediaBody;
   /** How many previews were asked for. */
   readonly #previews: number;
@@ -96,22 +104,18 @@ export class PictureReply implements MediaReply {
     const { b64_json, url, revised_prompt: revised } = picture;
     const inUrl = asText(url).startsWith("data:") ? asText(url) : "";
     const base64 = bareBase64(asText(b64_json) || inUrl);
-    if (base64 === "") return this.#link(asText(url));
-    const format = formatOf(base64, picture["output_format"] ?? reply["output_format"]);
     const more = typeof revised === "string" ? { revised_prompt: revised } : {};
+    if (base64 === "") return this.#link(asText(url), more);
+    const format = formatOf(base64, picture["output_format"] ?? reply["output_format"]);
     const events = this.#picture ?? new PictureEvents(this.#items++);
     this.#picture = undefined;
     events.whole(base64, format, more, this.#out);
     this.#count();
   }
 
-  /** Nothing is fetched from where a server points: a person may look at it there. */
-  #link(url: string): void {
-    if (!/^https?:\/\/[^\s<>]+$/i.test(url)) return;
-    this.hasLinks = true;
-    const message = new MessageEvents(this.#items++);
-    message.delta(`The picture is at <${url}>`, this.#out);
-    message.done(this.#out);
+  #link(url: string, more: JsonObject): void {
+    if (!/^https?:\/\/[^\s<>]+$/i.test(url) || !URL.canParse(url)) return;
+    this.links.push({ url, index: this.#items++, more });
     this.#count();
   }
 
