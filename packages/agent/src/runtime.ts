@@ -15,7 +15,7 @@ import type { InputItem } from "@deltawire/wire";
 import { modelNameOf, type Agent } from "./agent.ts";
 import { withBlobs } from "./log/blobs.ts";
 import type { Cuts } from "./calls/cuts.ts";
-import type { Decided } from "./approvals/decisions.ts";
+import { decidedBefore, type Decided } from "./approvals/decisions.ts";
 import { PendingDecisions, type PendingDecision } from "./approvals/pending-decisions.ts";
 import { messageOf } from "./event-text.ts";
 import { transcriptOf } from "./model/history.ts";
@@ -186,7 +186,7 @@ export class Runtime {
     if (running !== undefined) return running.decisions.decide(approvalId, resolution);
     const { state } = await readTask(this.#options.log, rootTaskId);
     const approval = state.approvals.find(({ approval_id }) => approval_id === approvalId);
-    return approval === undefined ? { is: "unknown" } : { is: "late", approval };
+    return approval === undefined ? { is: "unknown" } : decidedBefore(approval, resolution);
   }
 
   /** What tasks that have not ended wait for, the oldest first. */

@@ -13,7 +13,7 @@ const message = (to: string): string => `please send_message to ${to}: "hello"`;
 async function asked(client: ChatClient, text: string, title = "A question") {
   const { chat } = await client.create({ title, settings: { agent: "demo-agent" } });
   const { node_id, version_id, task_id } = await client.send(chat.chat_id, { text });
-  return { chat_id: chat.chat_id, title, node_id, version_id, task_id };
+  return { chat_id: chat.chat_id, title, first_words: text, node_id, version_id, task_id };
 }
 
 async function waiting(client: ChatClient, count: number): Promise<PendingApproval[]> {

@@ -234,6 +234,36 @@ describe("the task of an answer", () => {
     await whenSettled(client, chat.chat_id);
     expect(letters).toEqual([{ to: "Bob", text: "Hello" }]);
   });
+
+  test("is decided once by a decision that is sent again because its reply was lost", async () => {
+    const letters: { to: string; text: string }[] = [];
+    const { client } = await chatScene({ agents: officeAgents(letters) });
+    const { chat } = await client.create({ settings: { agent: "clerk" } });
+    await client.send(chat.chat_id, { text: 'Please send_letter to "Ann", text: "Hello"' });
+    let [asked] = (await client.approvals()).data;
+    for (let tries = 0; asked === undefined && tries < 2000; tries += 1) {
+      await pause(10);
+      [asked] = (await client.approvals()).data;
+    }
+    const { approval_id = "" } = asked?.approval ?? {};
+    const body = { decision: "approve", arguments: { to: "Bob", text: "Hello" } } as const;
+    const key = { idempotencyKey: "one decision" };
+    const first = await client.decide(approval_id, body, key);
+    expect(await client.decide(approval_id, body, key)).toEqual(first);
+    // The log has it: it holds after the answer, too.
+    await whenSettled(client, chat.chat_id);
+    expect(await client.decide(approval_id, body, key)).toEqual(first);
+    // Without a key it is the same decision of the same person.
+    expect(await client.decide(approval_id, body)).toEqual(first);
+    const others = [
+      client.decide(approval_id, body, { idempotencyKey: "another one" }),
+      client.decide(approval_id, { decision: "deny" }, key),
+      client.decide(approval_id, { decision: "approve" }),
+    ];
+    for (const other of others)
+      expect(await errorOf(other)).toMatchObject({ status: 409, code: "approval_resolved" });
+    expect(letters).toEqual([{ to: "Bob", text: "Hello" }]);
+  });
 });
 
 /** An edit that the chat has no place for is none. */

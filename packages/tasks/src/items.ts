@@ -199,6 +199,8 @@ export interface Resolution {
   reason?: string;
   /** What the model is told instead of a redacted result. */
   replacement?: string;
+  /** Of the request that decided. Sent again with the same key it succeeds again. */
+  idempotency_key?: string;
 }
 
 export interface Usage {

@@ -9,6 +9,8 @@ import type { TreeRun } from "../run/tree-run.ts";
 
 export type Decided =
   | { is: "resolved"; approval: TaskApproval }
+  /** This very decision was sent before: by the same key, or without one by the same person in the same words. */
+  | { is: "repeated"; approval: TaskApproval }
   /** Somebody was faster, or it has expired. */
   | { is: "late"; approval: TaskApproval }
   | { is: "invalid"; message: string }
@@ -41,7 +43,7 @@ export class Decisions {
   async decide(approvalId: string, resolution: PersonsDecision): Promise<Decided> {
     const approval = this.approval(approvalId);
     if (approval === undefined) return { is: "unknown" };
-    if (approval.status !== "pending") return { is: "late", approval };
+    if (approval.status !== "pending") return decidedBefore(approval, resolution);
     const checked = await checkDecision(resolution, approval, {
       agent: this.agentOf(approval.task_id),
       variables: this.#tree.variables,
@@ -51,7 +53,7 @@ export class Decisions {
     const task = this.#tree.writer.task(approval.task_id);
     if (this.#isPast(approval)) this.#expire(approvalId, task);
     const now = this.approval(approvalId);
-    if (now?.status !== "pending") return { is: "late", approval: now ?? approval };
+    if (now?.status !== "pending") return decidedBefore(now ?? approval, resolution);
     const approves = resolution.decision === "approve";
     const usual = approval.scopes?.includes("session") === true ? "session" : "once";
     const scope = approves ? (resolution.scope ?? usual) : "once";
@@ -154,6 +156,26 @@ export class Decisions {
     const { state, rootTaskId } = this.#tree;
     return state.tasks[rootTaskId]?.info.session_id ?? rootTaskId;
   }
+}
+
+/** Of an approval that is no longer open: whether this decision is the one that holds. */
+export function decidedBefore(approval: TaskApproval, sent: PersonsDecision): Decided {
+  const holds = approval.resolution;
+  const isSame = holds !== undefined && holds.by === sent.by && isRepeated(holds, sent);
+  return { is: isSame ? "repeated" : "late", approval };
+}
+
+function isRepeated(holds: Resolution, sent: PersonsDecision): boolean {
+  if (sent.idempotency_key !== undefined && holds.idempotency_key !== sent.idempotency_key)
+    return false;
+  return (
+    holds.decision === sent.decision &&
+    (sent.scope === undefined || holds.scope === sent.scope) &&
+    (holds.any_arguments ?? false) === (sent.any_arguments ?? false) &&
+    holds.arguments === sent.arguments &&
+    holds.reason === sent.reason &&
+    holds.replacement === sent.replacement
+  );
 }
 
 function stopBy({ by, reason }: Pick<Resolution, "by" | "reason">): Stop {

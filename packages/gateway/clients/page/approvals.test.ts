@@ -516,6 +516,49 @@ describe("by keys alone", () => {
     await tab.keyboard.press("Enter");
     expect(await (await endedAnswer(tab)).innerText()).toContain("Not y, not now");
   });
+
+  test("Enter sends a reason, Shift+Enter makes a new line, and an input method keeps its Enter", async () => {
+    const tab = await openedByKey();
+    await tabTo(tab, "Deny …");
+    await tab.keyboard.press("Enter");
+    const tray = tab.getByRole("region", { name: "Waiting for you" });
+    const field = tray.getByRole("textbox", { name: "Reason" });
+    await field.and(tab.locator(":focus")).waitFor();
+    await tab.keyboard.type("Not now");
+    await field.dispatchEvent("keydown", { key: "Enter", isComposing: true, bubbles: true });
+    await tab.keyboard.press("Shift+Enter");
+    await tab.keyboard.type("but later");
+    expect(await field.inputValue()).toBe("Not now\nbut later");
+    await takePicture(tab, "approvals-reason-keys");
+    await tab.keyboard.press("Enter");
+    const said = await (await endedAnswer(tab)).innerText();
+    expect(said).toContain("Not now");
+    expect(said).toContain("but later");
+  });
+});
+
+test("a decision whose reply was lost is not called decided elsewhere", async () => {
+  const { person, tab } = await opened();
+  await person.context.route("**/api/approvals/*", async (route) => {
+    expect((await route.fetch()).status()).toBe(200);
+    await route.abort();
+  });
+  await askedIn(tab, mayRun).getByRole("button", { name: "Approve" }).click();
+  expect(await (await endedAnswer(tab)).innerText()).toContain("would have been sent");
+  await tab.getByRole("button", { name: nothingWaits }).waitFor();
+  await takePicture(tab, "approvals-reply-lost");
+  expect(await tab.getByText("Already decided elsewhere").count()).toBe(0);
+});
+
+test("the tray names a chat without a title that the list has not read", async () => {
+  const { person, hash } = await opened();
+  for (let count = 0; count < 55; count += 1) await stage.chat({}, `Chat ${count}`);
+  expect(hash).toContain("#/chats/");
+  const tab = await person.tab("#/upstreams");
+  await tab.getByRole("button", { name: "Approvals: 1 waiting for you" }).click();
+  const tray = tab.getByRole("region", { name: "Waiting for you" });
+  await tray.getByText(`in “${message}”`).waitFor();
+  await takePicture(tab, "approvals-tray-unread");
 });
 
 test("two tabs that decide at once end in the same state, and one is told what was decided", async () => {

@@ -164,6 +164,7 @@ describe("each chat", () => {
     await takePicture(tab, "list-tags");
     await dialog.getByRole("button", { name: "Save" }).click();
     await row(tab, "The first one").getByText("sea · work").waitFor();
+    expect(await titles(tab)).toEqual(["The second one", "The first one"]);
     await pick(list(tab).getByRole("button", { name: "Filter by tag" }), "sea");
     await expect.poll(() => titles(tab)).toEqual(["The first one"]);
     await takePicture(tab, "list-filtered");
@@ -191,6 +192,25 @@ describe("each chat", () => {
     await undo(tab, "Deleted: The second one");
     await expect.poll(() => titles(tab)).toHaveLength(2);
   });
+});
+
+test("the palette finds a chat that the list has not read, by its title and by what was said", async () => {
+  const said = { role: "user", content: "How fast does a gnu run?" };
+  await stage.importChat({ title: "Zebras of the plain", messages: [said] });
+  for (let number = 0; number < 55; number += 1) await stage.chat({}, `Chat ${number}`);
+  const tab = await (await stage.person()).tab();
+  await row(tab, "Chat 54").waitFor();
+  expect(await row(tab, "Zebras").count()).toBe(0);
+  const option = tab.getByRole("dialog").getByRole("option", { name: /^Zebras of the plain/ });
+  for (const words of ["zebras", "gnu run"]) {
+    await tab.keyboard.press("Control+k");
+    await tab.getByRole("dialog").getByRole("combobox").fill(words);
+    await option.waitFor();
+    if (words === "zebras") await takePicture(tab, "list-palette-all");
+    await tab.keyboard.press("Enter");
+    await messages(tab).filter({ hasText: "gnu" }).waitFor();
+    await goTo(tab, "#/");
+  }
 });
 
 test("a list that cannot be read on says so, and offers it again", async () => {

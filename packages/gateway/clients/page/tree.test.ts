@@ -307,6 +307,36 @@ describe("the picture of a chat", () => {
     await messages(tab).filter({ hasText: "To the sea" }).waitFor();
   });
 
+  test("is walked through in the directions of the arrows, in a page from right to left, too", async () => {
+    const { tab } = await drawn();
+    const middle = () =>
+      tab.evaluate(() => {
+        const { left, top, width, height } = (
+          document.activeElement ?? document.body
+        ).getBoundingClientRect();
+        return { x: left + width / 2, y: top + height / 2 };
+      });
+    const walk = [
+      ["ArrowUp", "y", -1],
+      ["ArrowLeft", "x", -1],
+      ["ArrowDown", "y", 1],
+      ["ArrowRight", "x", 1],
+    ] as const;
+    for (const direction of ["ltr", "rtl"]) {
+      await tab.evaluate((dir) => document.documentElement.setAttribute("dir", dir), direction);
+      await card(tab, /^lab\/think-tags/).focus();
+      for (const [key, axis, sign] of walk) {
+        const [from, before] = [await focused(tab), await middle()];
+        await tab.keyboard.press(key);
+        await expect.poll(() => focused(tab)).not.toBe(from);
+        const after = await middle();
+        expect((after[axis] - before[axis]) * sign, `${key} in ${direction}`).toBeGreaterThan(20);
+      }
+      expect(await focused(tab)).toMatch(/^lab\/think-tags/);
+      await takePicture(tab, `tree-arrows-${direction}`);
+    }
+  });
+
   test("is opened by a key, and walked through from what the chat shows last", async () => {
     const tab = await (await stage.person()).tab(await stage.chat());
     await say(tab, "Hello");

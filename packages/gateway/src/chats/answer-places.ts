@@ -1,13 +1,15 @@
-import type { AnswerPlace, ChatStore } from "@deltawire/tasks/chats";
+import { firstWords, type AnswerPlace, type ChatStore } from "@deltawire/tasks/chats";
 import type { ChatFeed } from "./chat-follower.ts";
 
-const mostTitles = 1000;
+const mostNames = 1000;
+
+type ChatName = Pick<AnswerPlace, "title" | "first_words">;
 
 /** Where in the chats the answers stand that tasks make. */
 export class AnswerPlaces {
   readonly #store: Pick<ChatStore, "runningAnswers" | "chat">;
-  /** A chat is read whole, so its title is read once and then heard of. */
-  readonly #titles = new Map<string, string>();
+  /** A chat is read whole, so what names it is read once and then updated by changes. */
+  readonly #names = new Map<string, ChatName>();
   #changes = 0;
   readonly #unsubscribe: () => void;
 
@@ -18,9 +20,11 @@ export class AnswerPlaces {
     this.#store = store;
     this.#unsubscribe = changes.subscribe((change) => {
       this.#changes += 1;
-      if (change.type === "chat.removed") this.#titles.delete(change.chat_id);
-      else if (this.#titles.has(change.chat.chat_id))
-        this.#titles.set(change.chat.chat_id, change.chat.title);
+      if (change.type === "chat.removed") this.#names.delete(change.chat_id);
+      else if (this.#names.has(change.chat.chat_id)) {
+        const { chat_id, title, first_words } = change.chat;
+        this.#names.set(chat_id, { title, first_words });
+      }
     });
   }
 
@@ -30,8 +34,8 @@ export class AnswerPlaces {
     if (rootTaskIds.size === 0) return places;
     for (const { task_id, ...place } of await this.#store.runningAnswers()) {
       if (!rootTaskIds.has(task_id)) continue;
-      const title = await this.#titleOf(place.chat_id);
-      if (title !== undefined) places.set(task_id, { ...place, title });
+      const name = await this.#findName(place.chat_id);
+      if (name !== undefined) places.set(task_id, { ...place, ...name });
     }
     return places;
   }
@@ -40,16 +44,17 @@ export class AnswerPlaces {
     this.#unsubscribe();
   }
 
-  async #titleOf(chatId: string): Promise<string | undefined> {
-    const known = this.#titles.get(chatId);
+  async #findName(chatId: string): Promise<ChatName | undefined> {
+    const known = this.#names.get(chatId);
     if (known !== undefined) return known;
     const before = this.#changes;
-    const title = (await this.#store.chat(chatId))?.chat.title;
+    const chat = (await this.#store.chat(chatId))?.chat;
+    const name = chat && { title: chat.title, first_words: firstWords(chat) };
     // One that changed while it was read would never be heard of again.
-    if (title === undefined || before !== this.#changes) return title;
-    const [oldest] = this.#titles.keys();
-    if (this.#titles.size >= mostTitles && oldest !== undefined) this.#titles.delete(oldest);
-    this.#titles.set(chatId, title);
-    return title;
+    if (name === undefined || before !== this.#changes) return name;
+    const [oldest] = this.#names.keys();
+    if (this.#names.size >= mostNames && oldest !== undefined) this.#names.delete(oldest);
+    this.#names.set(chatId, name);
+    return name;
   }
 }

@@ -21,6 +21,7 @@ import {
   checkRoot,
   headerOf,
   idempotencyKey,
+  sentKey,
   replaysAll,
   rootProblem,
   served,
@@ -207,10 +208,22 @@ async function listApprovals({ response }: Call, { tasks, places }: TaskServer):
 async function decideApproval(call: Call, { tasks }: TaskServer): Promise<void> {
   const { response, rest: approvalId } = call;
   const decision = readDecision(await readJson(call));
-  const outcome = await tasks.runtime.decide(approvalId, { ...decision, by: byWhom(call) });
+  const key = sentKey(call);
+  const outcome = await tasks.runtime.decide(approvalId, {
+    ...decision,
+    by: byWhom(call),
+    ...(key === undefined ? {} : { idempotency_key: key }),
+  });
   switch (outcome.is) {
     case "resolved":
       return sendJson(response, 200, { approval: outcome.approval });
+    case "repeated":
+      return sendJson(
+        response,
+        200,
+        { approval: outcome.approval },
+        { "idempotent-replayed": "true" },
+      );
     case "late": {
       const { approval } = outcome;
       const { resolution, status, task_id } = approval;

@@ -58,14 +58,19 @@ export function approvalNotFound(approvalId: string): Problem {
 }
 
 /** Keys of one client are nothing to another. */
-export function idempotencyKey({ request, client }: Call): string | undefined {
+export function idempotencyKey(call: Call): string | undefined {
+  const key = sentKey(call);
+  return key === undefined ? undefined : JSON.stringify([call.client?.name ?? "", key]);
+}
+
+/** The Idempotency-Key as it was sent. Throws if it is too long. */
+export function sentKey({ request }: Call): string | undefined {
   const key = headerOf(request.headers["idempotency-key"]);
-  if (key === undefined) return undefined;
-  if (key.length > longestKey)
+  if (key !== undefined && key.length > longestKey)
     throw new Problem("invalid_header", `Idempotency-Key: at most ${longestKey} characters`, {
       param: "Idempotency-Key",
     });
-  return JSON.stringify([client?.name ?? "", key]);
+  return key;
 }
 
 const longestKey = 255;

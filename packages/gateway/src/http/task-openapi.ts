@@ -120,6 +120,12 @@ export const taskOperations: ReadonlyMap<RouteName, Operation> = new Map<RouteNa
   [
     "decide approval",
     {
+      parameters: [
+        header(
+          "Idempotency-Key",
+          "The same decision with the same key is answered with 200 again, also after a restart. Without a key that holds for the same decision of the same client.",
+        ),
+      ],
       body: bodyOf(ref("Decision")),
       answers: {
         "200": answer("It is decided.", ref("Decided")),
@@ -353,8 +359,14 @@ export const taskSchemas: Record<string, Schema> = {
       outcome: { ...text, description: "Of a result that is held: what its run came to." },
       chat: {
         type: "object",
-        required: ["chat_id", "title", "node_id", "version_id"],
-        properties: { chat_id: text, title: text, node_id: text, version_id: text },
+        required: ["chat_id", "title", "first_words", "node_id", "version_id"],
+        properties: {
+          chat_id: text,
+          title: text,
+          first_words: { ...text, description: "What names a chat that has no title." },
+          node_id: text,
+          version_id: text,
+        },
       },
     },
   },

@@ -8,7 +8,7 @@ type Asked = Omit<
   "history" | "references_before" | "preamble" | "options" | "chat_id"
 >;
 /** A person's decision, without its name. */
-type DecisionBody = Omit<Resolution, "by" | "scope" | "expanded_arguments"> & {
+type DecisionBody = Omit<Resolution, "by" | "scope" | "expanded_arguments" | "idempotency_key"> & {
   scope?: ApprovalScope;
 };
 

@@ -178,6 +178,8 @@ export interface PendingApproval {
 export interface AnswerPlace {
   readonly chat_id: string;
   readonly title: string;
+  /** What names a chat that has no title. */
+  readonly first_words: string;
   readonly node_id: string;
   readonly version_id: string;
 }
@@ -185,7 +187,7 @@ export interface AnswerPlace {
 /** `POST /api/approvals/{approval}`: what a person decides for an answer that waits. */
 export interface DecisionBody extends Omit<
   Resolution,
-  "by" | "scope" | "arguments" | "expanded_arguments"
+  "by" | "scope" | "arguments" | "expanded_arguments" | "idempotency_key"
 > {
   /** Without one the widest that the approval offers is taken. */
   readonly scope?: ApprovalScope;

@@ -82,7 +82,7 @@ const traits: Readonly<
   Record<ChatEdit["type"], { by: "person" | "server" | "model"; moves: boolean }>
 > = {
   rename: { by: "person", moves: true },
-  tag: { by: "person", moves: true },
+  tag: { by: "person", moves: false },
   pin_chat: { by: "person", moves: false },
   settings: { by: "person", moves: true },
   choose_branch: { by: "person", moves: false },

@@ -212,8 +212,8 @@ export class ChatClient {
   }
 
   /** Of somebody who was too late the error has the code `approval_resolved`. */
-  decide(approvalId: string, body: DecisionBody): Promise<DecidedReply> {
-    return this.#post(`/api/approvals/${encodeURIComponent(approvalId)}`, body);
+  decide(approvalId: string, body: DecisionBody, options?: AskOptions): Promise<DecidedReply> {
+    return this.#post(`/api/approvals/${encodeURIComponent(approvalId)}`, body, options);
   }
 
   #get<Reply>(path: string): Promise<Reply> {

@@ -246,6 +246,7 @@ const fields: Record<TaskEventType, Record<string, Test>> = {
     expanded_arguments: optional(isExpanded),
     reason: optional(isText),
     replacement: optional(isText),
+    idempotency_key: optional(isText),
   },
   "task.approval.expired": { approval_id: isName },
   "task.tool_execution.started": {

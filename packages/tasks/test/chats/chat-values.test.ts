@@ -95,7 +95,7 @@ test("half a character in settings is refused with its place", () => {
   ]);
 });
 
-test("looking is not changing: the chat stays where it is in the list", () => {
+test("looking and sorting are not changing: the chat stays where it is in the list", () => {
   const w = new WrittenChat();
   const [node_id] = w.turn(null, "one");
   const version_id = w.shownVersion(node_id);
@@ -107,6 +107,7 @@ test("looking is not changing: the chat stays where it is in the list", () => {
     { type: "hide", node_id, value: true },
     { type: "bookmark", node_id, value: true },
     { type: "pin_chat", value: true },
+    { type: "tag", tags: ["work"] },
   ];
   for (const look of looks) w.edit(look);
   expect(w.chat).toMatchObject({ updated_at, revision: revision + looks.length });

@@ -77,6 +77,7 @@ test("whatever is edited, the tree is what lists in lists would be, and keeps ev
 const byModel = new Set<string>(["finish_answer", "answer_waits", "title_by_model"]);
 const looks = new Set<string>([
   "pin_chat",
+  "tag",
   "choose_branch",
   "choose_version",
   "pin",

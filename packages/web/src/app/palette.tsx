@@ -1,6 +1,8 @@
-import { useId, useState, type KeyboardEvent } from "react";
+import { useEffect, useId, useState, type KeyboardEvent } from "react";
+import type { ChatSummary } from "@deltawire/tasks/chats";
 import { useCell } from "../hooks/use-cell.ts";
 import { usePage } from "../hooks/use-page.ts";
+import { searchWith } from "../list/search.ts";
 import { listWords } from "../list/words.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { Keys } from "../parts/keys.tsx";
@@ -8,6 +10,8 @@ import { nameInList } from "../texts/name-of-chat.ts";
 import { useWords } from "../words/use-words.ts";
 import { found } from "./find-commands.ts";
 import { appWords } from "./words.ts";
+
+const mostChats = 20;
 
 /** Every command and every chat, by a few letters of its name. */
 export function Palette({ onClose }: { onClose: () => void }) {
@@ -18,21 +22,34 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const list = useCell(page.list.state);
   const [query, setQuery] = useState("");
   const [chosen, setChosen] = useState(0);
+  const [search] = useState(() => searchWith(page.client, mostChats));
+  const searched = useCell(search.state);
+  useEffect(() => () => search.close(), [search]);
   const id = useId();
-  const chats = list.is !== "ready" || query === "" ? [] : list.chats;
+  const loaded = list.is !== "ready" || query === "" ? [] : list.chats;
+  const toCommand = ({ chat_id: chatId, ...chat }: ChatSummary) => ({
+    id: chatId,
+    title: nameInList(chat) || inList.newChat,
+    group: words.chats,
+    keys: undefined,
+    run: () => page.router.go({ is: "chat", chatId }),
+  });
   const offered = [
     ...commands.filter(
       ({ hidden, onlyFound }) => hidden !== true && (onlyFound !== true || query !== ""),
     ),
-    ...chats.map(({ chat_id: chatId, ...chat }) => ({
-      id: chatId,
-      title: nameInList(chat) || inList.newChat,
-      group: words.chats,
-      keys: undefined,
-      run: () => page.router.go({ is: "chat", chatId }),
-    })),
+    ...loaded.map(toCommand),
   ];
-  const shown = found(query, offered);
+  const byName = found(query, offered);
+  // The list has only the latest chats: the gateway searches all of them, and what was said in them.
+  const searchedChats = "found" in searched ? searched.found.map(({ chat }) => chat) : [];
+  const shown = [
+    ...byName,
+    ...searchedChats
+      .filter((chat) => !byName.some((one) => one.id === chat.chat_id))
+      .map(toCommand),
+  ];
+  const isSearching = searched.is === "searching";
   const at = Math.min(chosen, shown.length - 1);
   const run = (which: number) => {
     const command = shown[which];
@@ -63,6 +80,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
         value={query}
         onChange={(event) => {
           setQuery(event.currentTarget.value);
+          search.look(event.currentTarget.value, undefined);
           setChosen(0);
         }}
         onKeyDown={onKey}
@@ -87,7 +105,9 @@ export function Palette({ onClose }: { onClose: () => void }) {
           </div>
         ))}
       </div>
-      {shown.length === 0 && <p className="app-quiet">{words.nothingFound(query)}</p>}
+      {shown.length === 0 && (
+        <p className="app-quiet">{isSearching ? inList.searching : words.nothingFound(query)}</p>
+      )}
     </Dialog>
   );
 }

@@ -146,12 +146,7 @@ interface PartProps {
 }
 
 function Origin({ pending: { chat, agent, depth }, words }: PartProps) {
-  const firstWords = usePicked(usePage().list.state, (list) =>
-    list.is === "ready"
-      ? list.chats.find(({ chat_id }) => chat_id === chat?.chat_id)?.first_words
-      : undefined,
-  );
-  const name = chat && nameInList({ title: chat.title, first_words: firstWords ?? "" });
+  const name = chat && nameInList(chat);
   const who = depth > 0 ? `${words.subAgent} ${agent}` : agent;
   return (
     <p className="approvals-quiet">

@@ -1,5 +1,7 @@
 import { useState, type FormEvent } from "react";
 import type { DecisionBody, PendingApproval } from "@deltawire/tasks/chats";
+import { usePicked } from "../hooks/use-cell.ts";
+import { usePage } from "../hooks/use-page.ts";
 import { Button } from "../parts/button.tsx";
 import { Field, TextArea } from "../parts/field.tsx";
 import { approvedOnce } from "./approved-once.ts";
@@ -40,6 +42,8 @@ export function DecisionForm(props: DecisionFormProps) {
   };
   const { label, hint, send } = labelsOf(writing, words);
   const isSecond = writing === "reason";
+  const sendKey = usePicked(usePage().preferences, (preferences) => preferences.sendKey);
+  const submitsByEnter = isSecond && sendKey === "enter";
   return (
     // Escape leaves it from any of its fields.
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions
@@ -52,7 +56,11 @@ export function DecisionForm(props: DecisionFormProps) {
         onCancel();
       }}
     >
-      <Field label={label} hint={hint} error={wrong ?? problem}>
+      <Field
+        label={label}
+        hint={submitsByEnter ? `${hint} ${words.reasonKeys}` : hint}
+        error={wrong ?? problem}
+      >
         <TextArea
           // oxlint-disable-next-line jsx-a11y/no-autofocus
           autoFocus={props.takesFocus}
@@ -66,8 +74,13 @@ export function DecisionForm(props: DecisionFormProps) {
             onWrite(event.currentTarget.value);
             setWrong(undefined);
           }}
+          enterKeyHint={submitsByEnter ? "send" : "enter"}
           onKeyDown={(event) => {
-            if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) onSubmit(event);
+            // 229: an input method has the key, also where `isComposing` is false already (Safari).
+            if (event.key !== "Enter" || event.nativeEvent.isComposing || event.keyCode === 229)
+              return;
+            const isPlain = !event.shiftKey && !event.altKey;
+            if (event.ctrlKey || event.metaKey || (submitsByEnter && isPlain)) onSubmit(event);
           }}
         />
       </Field>

@@ -11,7 +11,7 @@ import { FoundChats } from "./found-chats.tsx";
 import { ImportNotice } from "./import-notice.tsx";
 import { useImport } from "./import-file.ts";
 import { searchBoxId } from "./list-commands.ts";
-import { createSearch, type Search } from "./search.ts";
+import { searchWith, type Search } from "./search.ts";
 import { focusFirstRow } from "./row-focus.ts";
 import { useTags } from "./use-tags.ts";
 import { listWords } from "./words.ts";
@@ -22,6 +22,8 @@ interface ChatListProps {
   onChosen?: (() => void) | undefined;
 }
 
+const mostFound = 30;
+
 /** All chats, and what can be done with them from outside. */
 export function ChatList({ onChosen }: ChatListProps) {
   const page = usePage();
@@ -30,7 +32,7 @@ export function ChatList({ onChosen }: ChatListProps) {
   const [tag, setTag] = useState<string>();
   const [query, setQuery] = useState("");
   const [isOver, setOver] = useState(false);
-  const [search] = useState(() => searchWith(page.client));
+  const [search] = useState(() => searchWith(page.client, mostFound));
   const file = useRef<HTMLInputElement>(null);
   const importing = useImport(onChosen);
   const tags = useTags();
@@ -208,19 +210,4 @@ function filterItems(
     "line",
     ...tags.map((tag) => ({ label: tag, checked: tag === chosen, run: () => choose(tag) })),
   ];
-}
-
-const mostFound = 30;
-
-function searchWith(client: ReturnType<typeof usePage>["client"]): Search {
-  return createSearch({
-    ask: async (query, tag) => {
-      const options = { limit: mostFound, ...(tag === undefined ? {} : { tag }) };
-      return (await client.search(query, options)).data;
-    },
-    later: (run, ms) => {
-      const timer = setTimeout(run, ms);
-      return () => clearTimeout(timer);
-    },
-  });
 }

@@ -1,4 +1,4 @@
-import type { FoundChat } from "@deltawire/tasks/chats";
+import type { ChatClient, FoundChat } from "@deltawire/tasks/chats";
 import { cell, type Cell } from "../state/cell.ts";
 
 export type SearchState =
@@ -71,4 +71,16 @@ export function createSearch({ ask, later }: SearchWorld): Search {
       asked += 1;
     },
   };
+}
+
+/** A search by the gateway, in all chats. */
+export function searchWith(client: Pick<ChatClient, "search">, limit: number): Search {
+  return createSearch({
+    ask: async (query, tag) =>
+      (await client.search(query, { limit, ...(tag === undefined ? {} : { tag }) })).data,
+    later: (run, ms) => {
+      const timer = setTimeout(run, ms);
+      return () => clearTimeout(timer);
+    },
+  });
 }

@@ -3,6 +3,7 @@ import {
   ChatApiError,
   type AnswerPlace,
   type ChatClient,
+  type DecisionBody,
   type PendingApproval,
 } from "@deltawire/tasks/chats";
 import type { KeptStorage } from "../gateway/world.ts";
@@ -16,6 +17,7 @@ export interface ApprovalsOptions {
   readonly storage: KeptStorage;
   readonly telling: Telling;
   readonly now: () => number;
+  readonly newId: () => string;
   /** Of tasks that are followed: there it is known at once what is asked and decided. */
   readonly trees: () => readonly TaskTree[];
   /** The answer that a task makes. */
@@ -30,7 +32,7 @@ export interface KeptApprovals extends Approvals {
 }
 
 export function createApprovals(options: ApprovalsOptions): KeptApprovals {
-  const { client, storage, telling, now, trees, placeOf } = options;
+  const { client, storage, telling, now, newId, trees, placeOf } = options;
   const pending = cell<readonly PendingApproval[]>([]);
   const deciding = cell<ReadonlySet<string>>(new Set());
   const written = createWrittenDecisions(storage);
@@ -40,6 +42,8 @@ export function createApprovals(options: ApprovalsOptions): KeptApprovals {
   const decided = new Set<string>();
   /** Was listed and is no longer: a tree that has it still is older than that. */
   const vanished = new Set<string>();
+  /** The keys of decisions that were sent, by approval and body: the same one sent again is made once. */
+  const sent = new Map<string, Map<string, string>>();
   /** When a tree was first seen to ask. */
   const seenAt = new Map<string, string>();
   let seenTrees: readonly (readonly TaskApproval[])[] = [];
@@ -74,7 +78,12 @@ export function createApprovals(options: ApprovalsOptions): KeptApprovals {
     const shown = new Set([...pending.get().map(idOf), ...vanished]);
     for (const { approval } of asked) {
       const { approval_id, resolution, tool = "" } = approval;
-      const isOurs = decided.has(approval_id) || deciding.get().has(approval_id);
+      const key = resolution?.idempotency_key;
+      const isOurs =
+        decided.has(approval_id) ||
+        deciding.get().has(approval_id) ||
+        // The reply was lost.
+        [...(sent.get(approval_id)?.values() ?? [])].some((one) => one === key);
       if (resolution === undefined || !shown.has(approval_id) || isOurs) continue;
       tellDecided(tool, resolution.decision);
     }
@@ -118,6 +127,14 @@ export function createApprovals(options: ApprovalsOptions): KeptApprovals {
     await reading;
   };
 
+  const keyFor = (approvalId: string, decision: DecisionBody): string => {
+    const body = JSON.stringify(decision);
+    const keys = sent.get(approvalId) ?? new Map<string, string>();
+    const key = keys.get(body) ?? newId();
+    sent.set(approvalId, keys.set(body, key));
+    return key;
+  };
+
   const close = (approvalId: string) => {
     decided.add(approvalId);
     show();
@@ -143,7 +160,7 @@ export function createApprovals(options: ApprovalsOptions): KeptApprovals {
       const { tool = "" } = pending.get().find((each) => idOf(each) === approvalId)?.approval ?? {};
       deciding.update((ids) => new Set([...ids, approvalId]));
       try {
-        await client.decide(approvalId, body);
+        await client.decide(approvalId, body, { idempotencyKey: keyFor(approvalId, body) });
         close(approvalId);
       } catch (failure) {
         if (!(failure instanceof ChatApiError) || failure.code !== "approval_resolved")

@@ -74,6 +74,7 @@ export function createPage(world: World): Page {
     storage,
     telling,
     now,
+    newId: world.newId,
     trees: () => tasks.trees(),
     placeOf: (taskId) => chats.placeOf(taskId),
   });

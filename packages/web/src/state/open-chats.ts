@@ -1,5 +1,5 @@
 import type { AnswerPlace, ChatChange, ChatClient } from "@deltawire/tasks/chats";
-import { runningAnswers } from "@deltawire/tasks/chats";
+import { firstWords, runningAnswers } from "@deltawire/tasks/chats";
 import type { World } from "../gateway/world.ts";
 import type { FollowedTasks } from "./followed-tasks.ts";
 import { KeptChat, type Change } from "./kept-chat.ts";
@@ -109,7 +109,8 @@ export class OpenChats {
     const { chat_id, title } = ready.chat;
     const running = runningAnswers(ready.chat);
     for (const { task_id, node_id, version_id } of running) {
-      this.#places.set(task_id, { chat_id, title, node_id, version_id });
+      const first_words = firstWords(ready.chat);
+      this.#places.set(task_id, { chat_id, title, first_words, node_id, version_id });
       tasks.follow(task_id);
     }
     const ids = new Set(running.map(({ task_id }) => task_id));

@@ -133,7 +133,7 @@ export function Picture(props: PictureProps) {
   };
   const onKey = (event: KeyboardEvent) => {
     if (focused === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
-    const next = stepFrom(tree, focused, event.key);
+    const next = stepFrom(tree, layout, focused, event.key);
     if (event.key === "Enter") onOpen(focused);
     else if (event.key === " ") onChoose(focused);
     else if (next !== undefined) {
@@ -229,8 +229,11 @@ function useDrawn(
       .map(({ id }) => id);
   }, [layout, size, sight]);
   const around = useMemo(
-    () => (focused === undefined ? [] : [focused, ...aroundOf(tree, focused)].slice(0, mostCards)),
-    [tree, focused],
+    () =>
+      focused === undefined
+        ? []
+        : [focused, ...aroundOf(tree, layout, focused)].slice(0, mostCards),
+    [tree, layout, focused],
   );
   const asShapes = seen.length > mostCards;
   const wanted = new Set(asShapes ? around : [...seen, ...around]);

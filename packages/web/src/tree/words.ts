@@ -5,7 +5,7 @@ export const treeWords = defineWords({
     group: "Tree view",
     tree: "Tree of the conversation",
     keysHelp:
-      "Arrows go to the message before, the one after and those beside. Enter opens the chat there, Space chooses a message for comparison.",
+      "Arrows go to the message that is drawn above, below, on the left or on the right. Enter opens the chat there, Space chooses a message for comparison.",
     keysHint: "Arrows: move · Enter: open in the chat · Space: compare",
     backToChat: "Back to the chat",
     untitled: "New chat",
@@ -64,7 +64,7 @@ export const treeWords = defineWords({
   zh: {
     group: "树状视图",
     tree: "对话树",
-    keysHelp: "方向键移到上一条、下一条和并列的消息；回车在对话中打开，空格选中以便比较。",
+    keysHelp: "方向键移到图中上方、下方、左侧或右侧的消息；回车在对话中打开，空格选中以便比较。",
     keysHint: "方向键：移动 · 回车：在对话中打开 · 空格：比较",
     backToChat: "返回对话",
     untitled: "新对话",

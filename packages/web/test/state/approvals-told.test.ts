@@ -38,6 +38,7 @@ async function lookingAtOne(storage = memoryStorage()) {
     storage,
     telling: createTelling(toasts, () => stateWords.en),
     now: () => 0,
+    newId: () => "key",
     trees: () => [tree],
     placeOf: () => undefined,
   });

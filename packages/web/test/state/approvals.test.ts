@@ -90,6 +90,31 @@ test("whoever looks at a question that somebody else decides is told so, and who
   expect(page.toasts.all.get()).toEqual([]);
 });
 
+test("a decision whose reply was lost is not called that of somebody else, and can be sent again", async () => {
+  const world = nodeWorld(gateway.url);
+  let lost = 0;
+  const page = openTab(gateway.url, {
+    ...world,
+    async fetch(url, init) {
+      const reply = await world.fetch(url, init);
+      if (!/\/api\/approvals\/./.test(url) || lost > 0) return reply;
+      lost += 1;
+      throw new TypeError("the reply was lost");
+    },
+  });
+  const chat = await newChat(page, { agent: "demo-agent" });
+  await say(page, chat, "Send a message to Bob");
+  const [asked] = await until(page.approvals.pending, isOne);
+  const { approval_id: id = "" } = asked?.approval ?? {};
+  const deny = () => page.approvals.decide(id, { decision: "deny", reason: "not now" });
+  await expect(deny()).rejects.toMatchObject({ code: "unreachable" });
+  await deny();
+  await until(page.approvals.pending, isNone);
+  await answered(chat);
+  expect(page.toasts.all.get()).toEqual([]);
+  expect(lost).toBe(1);
+});
+
 test("one that only the answer has told of stands behind the others, however this machine's clock goes", async () => {
   const world = nodeWorld(gateway.url);
   let isSlow = false;

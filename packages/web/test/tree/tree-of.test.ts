@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { choicesIn, toggled, versionsToCompare } from "../../src/tree/choices.ts";
 import { layoutOf } from "../../src/tree/sizes.ts";
@@ -69,41 +70,100 @@ describe("a chat as a tree", () => {
   });
 });
 
+const arrows = [
+  ["ArrowUp", 0, -1],
+  ["ArrowDown", 0, 1],
+  ["ArrowLeft", -1, 0],
+  ["ArrowRight", 1, 0],
+] as const;
+
 describe("walking in a tree", () => {
-  const tree = treeOf(branched().chat);
+  const { chat } = branched();
+  const tree = treeOf(chat);
+  const layout = layoutOf(chat.roots, tree);
 
   test("arrows lead to the parent, the shown child and the branches beside", () => {
-    expect(stepFrom(tree, "node_2", "ArrowUp")).toBe("node_1");
-    expect(stepFrom(tree, "node_2", "ArrowDown")).toBe("node_5");
-    expect(stepFrom(tree, "node_5", "ArrowLeft")).toBe("node_3");
-    expect(stepFrom(tree, "node_3", "ArrowRight")).toBe("node_5");
-    expect(stepFrom(tree, "node_3", "ArrowDown")).toBe("node_4");
+    expect(stepFrom(tree, layout, "node_2", "ArrowUp")).toBe("node_1");
+    expect(stepFrom(tree, layout, "node_2", "ArrowDown")).toBe("node_5");
+    expect(stepFrom(tree, layout, "node_5", "ArrowLeft")).toBe("node_3");
+    expect(stepFrom(tree, layout, "node_3", "ArrowRight")).toBe("node_5");
+    expect(stepFrom(tree, layout, "node_3", "ArrowDown")).toBe("node_4");
   });
 
   test("at an end they lead nowhere, and other keys never do", () => {
-    expect(stepFrom(tree, "node_1", "ArrowUp")).toBe(undefined);
-    expect(stepFrom(tree, "node_6", "ArrowDown")).toBe(undefined);
-    expect(stepFrom(tree, "node_5", "ArrowRight")).toBe(undefined);
-    expect(stepFrom(tree, "node_5", "x")).toBe(undefined);
-    expect(stepFrom(tree, "gone", "ArrowUp")).toBe(undefined);
+    expect(stepFrom(tree, layout, "node_1", "ArrowUp")).toBe(undefined);
+    expect(stepFrom(tree, layout, "node_6", "ArrowDown")).toBe(undefined);
+    expect(stepFrom(tree, layout, "node_5", "ArrowRight")).toBe(undefined);
+    expect(stepFrom(tree, layout, "node_5", "x")).toBe(undefined);
+    expect(stepFrom(tree, layout, "gone", "ArrowUp")).toBe(undefined);
   });
 
   test("Home and End lead to the ends of what the chat shows", () => {
-    expect(stepFrom(tree, "node_4", "Home")).toBe("node_1");
-    expect(stepFrom(tree, "node_4", "End")).toBe("node_6");
+    expect(stepFrom(tree, layout, "node_4", "Home")).toBe("node_1");
+    expect(stepFrom(tree, layout, "node_4", "End")).toBe("node_6");
     expect(lastOnPath(tree)).toBe("node_6");
   });
 
   test("several beginnings are beside each other", () => {
     const made = branched();
     made.ask(null, "Something else");
-    expect(stepFrom(treeOf(made.chat), "node_1", "ArrowRight")).toBe("node_7");
+    const both = treeOf(made.chat);
+    const places = layoutOf(made.chat.roots, both);
+    // The second one stands at the edge of the picture.
+    expect(stepFrom(both, places, "node_1", "ArrowRight")).toBe("node_7");
+  });
+
+  test("down leads to the child that is drawn below, whichever the chat shows", () => {
+    const made = new Conversation();
+    const root = made.answer(made.ask(null, "Plan"), "Where to?");
+    const three = ["sea", "hills", "town"].map((text) => made.ask(root, text));
+    const drawn = treeOf(made.chat);
+    const places = layoutOf(made.chat.roots, drawn);
+    expect(drawn.get(three[2] ?? "")?.isOnPath).toBe(true);
+    expect(stepFrom(drawn, places, root, "ArrowDown")).toBe(three[1]);
+  });
+
+  test("left and right lead to cousins, too", () => {
+    const made = new Conversation();
+    const root = made.answer(made.ask(null, "Plan"), "Where to?");
+    const [sea, hills] = ["sea", "hills"].map((text) => made.answer(made.ask(root, text), "When?"));
+    const drawn = treeOf(made.chat);
+    const places = layoutOf(made.chat.roots, drawn);
+    expect(stepFrom(drawn, places, sea ?? "", "ArrowRight")).toBe(hills);
+    expect(stepFrom(drawn, places, hills ?? "", "ArrowLeft")).toBe(sea);
+    expect(stepFrom(drawn, places, sea ?? "", "ArrowLeft")).toBe(undefined);
+  });
+
+  test("every arrow leads to a node that is drawn in its direction", () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(), { maxLength: 40 }), (parents) => {
+        const made = new Conversation();
+        const ids = [made.ask(null, "0")];
+        for (const [index, parent] of parents.entries())
+          ids.push(
+            made.ask(parent % 9 === 8 ? null : (ids[parent % ids.length] ?? null), `${index}`),
+          );
+        const drawn = treeOf(made.chat);
+        const { places } = layoutOf(made.chat.roots, drawn);
+        for (const [id, from] of places)
+          for (const [key, dx, dy] of arrows) {
+            const to = places.get(stepFrom(drawn, { places, width: 0, height: 0 }, id, key) ?? "");
+            if (to === undefined) continue;
+            const [across, down] = [to.x - from.x, to.y - from.y];
+            expect(dy !== 0 || across * dx >= Math.abs(down) - from.height).toBe(true);
+            expect(across * dx + down * dy).toBeGreaterThan(0);
+          }
+      }),
+      { numRuns: 100 },
+    );
   });
 
   test("every step leads to one of those around", () => {
     for (const id of tree.keys())
       for (const key of ["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"])
-        expect([...aroundOf(tree, id), undefined]).toContain(stepFrom(tree, id, key));
+        expect([...aroundOf(tree, layout, id), undefined]).toContain(
+          stepFrom(tree, layout, id, key),
+        );
   });
 });
 
