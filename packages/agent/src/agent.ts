@@ -35,6 +35,8 @@ export interface Agent {
   readonly effort: string | undefined;
   /** Tokens that the model can take; history is compacted before that. */
   readonly contextWindow: number;
+  /** How long a model that cannot be asked is asked again, in seconds; undefined: as the runtime is configured. */
+  readonly retrySeconds?: number | undefined;
   /** How long a question to a person stays open; undefined: for ever. */
   readonly approvalSeconds: number | undefined;
 }

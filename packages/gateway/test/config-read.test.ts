@@ -43,6 +43,7 @@ test("an empty file is the demo on loopback, with every default", () => {
       toolGroups: [],
       turns: 20,
       rounds: 10,
+      retrySeconds: 30,
       titles: true,
       titleModel: undefined,
       options: {},
@@ -183,6 +184,7 @@ instructions = "Be kind."
 tool_groups = ["time", "time", "docs"]
 turns = 0
 rounds = 25
+retry_seconds = 12.5
 titles = false
 title_model = "glm"
 privacy = ["email", "key", "email"]
@@ -420,6 +422,7 @@ max_mb = 1
       toolGroups: ["time", "docs"],
       turns: 0,
       rounds: 25,
+      retrySeconds: 12.5,
       titles: false,
       titleModel: "glm",
       options: { temperature: 1 },

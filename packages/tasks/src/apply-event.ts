@@ -53,12 +53,28 @@ const table: { [T in TaskEventType]: Handler<T> } = {
     task.round_done = false;
     task.round_started_at_index = task.output.length;
   },
-  "task.round.progress": nothing,
+  "task.round.progress": (draft, event) => {
+    const task = draft.task(event.task_id);
+    if (task !== undefined) delete task.retry;
+  },
   "task.round.done": (draft, event) => {
     const task = draft.task(event.task_id);
-    if (task !== undefined) task.round_done = true;
+    if (task === undefined) return;
+    task.round_done = true;
+    delete task.retry;
   },
-  "task.warning": nothing,
+  "task.warning": (draft, event) => {
+    const { retry_in_ms, attempt = 1, message, ts } = event;
+    if (retry_in_ms === undefined) return;
+    const task = draft.task(event.task_id);
+    if (task === undefined) return;
+    task.retry = {
+      attempt,
+      message,
+      retry_in_ms,
+      ...(ts === undefined ? {} : { failed_at: ts }),
+    };
+  },
   "task.input.added": (draft, event) => {
     const task = draft.task(event.task_id);
     if (task === undefined) return;
@@ -82,6 +98,7 @@ const table: { [T in TaskEventType]: Handler<T> } = {
     const output = draft.list(task.output);
     output.push(draft.own({ ...event.item, status: event.item.status ?? "in_progress" }));
     task.output = output;
+    delete task.retry;
     // A time that is not told is not that of the item before it.
     if (event.ts === undefined) delete task.item_added_at;
     else task.item_added_at = event.ts;
@@ -239,7 +256,9 @@ function setStatus(
   status: TaskStatus,
 ): Mutable<TaskState> | undefined {
   const task = draft.task(event.task_id);
-  if (task !== undefined) task.status = status;
+  if (task === undefined) return undefined;
+  task.status = status;
+  delete task.retry;
   return task;
 }
 

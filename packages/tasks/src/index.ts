@@ -51,6 +51,7 @@ export type {
   TaskApproval,
   TaskInput,
   TaskReference,
+  TaskRetry,
   TaskState,
   TaskTree,
   TaskView,

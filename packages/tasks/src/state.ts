@@ -46,8 +46,22 @@ export interface TaskState {
   readonly executions: readonly Execution[];
   /** What the user said while it ran. */
   readonly inputs: readonly TaskInput[];
+  /** The model failed and will be asked again. Absent as soon as it says something, or the task ends. */
+  readonly retry?: TaskRetry;
   readonly error?: TaskFailure;
   readonly ended?: { by?: string; reason?: string };
+}
+
+/** A model that could not be asked, or whose reply broke off, is asked again after a wait. */
+export interface TaskRetry {
+  /** How many attempts have failed so far. */
+  readonly attempt: number;
+  /** Why the last one failed. */
+  readonly message: string;
+  /** How long to wait before the next attempt, counted from `failed_at`. */
+  readonly retry_in_ms: number;
+  /** In ISO 8601. */
+  readonly failed_at?: string;
 }
 
 /**
@@ -94,5 +108,7 @@ export interface TaskView {
   references: Reference[];
   /** Its own and those of all tasks below it. */
   approvals: TaskApproval[];
+  /** Only while the model is asked again after a failure. */
+  retry?: TaskRetry;
   error?: TaskFailure;
 }

@@ -19,6 +19,7 @@ export function taskView(state: TaskTree, taskId: string = state.root_task_id): 
       .map(({ task_id: _own, ...reference }) => reference),
     approvals: state.approvals.filter((approval) => isWithin(state, approval.task_id, taskId)),
   };
+  if (task.retry !== undefined) view.retry = task.retry;
   if (task.error !== undefined) view.error = task.error;
   return view;
 }

@@ -597,3 +597,65 @@ function deepFreeze<T>(value: T): T {
   }
   return value;
 }
+
+describe("a model that is asked again after a failure", () => {
+  const failed: TaskEventBody = {
+    type: "task.warning",
+    code: "model_asked_again",
+    message: "connection refused",
+    retry_in_ms: 500,
+    attempt: 2,
+  };
+  const created = next(emptyTree, { type: "task.created", task: info() });
+  const waiting = reduce(created, [
+    { ...failed, task_id: "task_1", sequence_number: 1, ts: "2026-01-01T00:00:00.000Z" },
+  ]);
+  const retry = {
+    attempt: 2,
+    message: "connection refused",
+    retry_in_ms: 500,
+    failed_at: "2026-01-01T00:00:00.000Z",
+  };
+
+  test("is in the state, in the view and in a snapshot: attempt, cause and wait", () => {
+    expect(rootOf(waiting).retry).toEqual(retry);
+    expect(taskView(waiting).retry).toEqual(retry);
+    expect(rootOf(treeOf(snapshotOf(waiting))).retry).toEqual(retry);
+  });
+
+  test("is still there while it is asked, and replaced by the next failure", () => {
+    const asked = next(waiting, { type: "task.round.started", round: 1, model: "m" });
+    expect(rootOf(asked).retry).toEqual(retry);
+    expect(rootOf(next(asked, { ...failed, attempt: 3 })).retry?.attempt).toBe(3);
+  });
+
+  test.each<[string, TaskEventBody]>([
+    [
+      "says something",
+      {
+        type: "task.output_item.added",
+        output_index: 0,
+        item: { type: "message", id: "msg_1", role: "assistant", block_list: [] },
+      },
+    ],
+    ["is done", { type: "task.round.done", round: 1, finish_reason: "stop", usage: usage(1) }],
+    ["tells how far it is", { type: "task.round.progress", round: 1, message: "drawing" }],
+    [
+      "is given up",
+      {
+        type: "task.failed",
+        error: { code: "x", message: "y", retryable: true },
+        usage: usage(1),
+        state_hash: "",
+      },
+    ],
+    ["is asked by another process", { type: "task.working", recovered: true, epoch: 1 }],
+  ])("is gone as soon as it %s", (_what, event) => {
+    expect(rootOf(next(waiting, event))).not.toHaveProperty("retry");
+  });
+
+  test("leaves no trace of a warning that says nothing of a retry", () => {
+    const warned = next(created, { type: "task.warning", code: "reply_repaired", message: "1 x" });
+    expect(rootOf(warned)).not.toHaveProperty("retry");
+  });
+});

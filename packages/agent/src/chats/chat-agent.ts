@@ -30,6 +30,7 @@ export interface ChatAgentsOptions {
   privacy: ChatSettings["privacy"];
   /** Of chats that say nothing else and have no agent with limits of its own. */
   limits: Limits;
+  retrySeconds?: number | undefined;
   now: () => number;
 }
 
@@ -75,7 +76,11 @@ export class ChatAgents {
       ...(able.tools.length > 0 ? [variablesGroup(this.#variablesOf(chatId), vault)] : []),
       ...this.#skillsOf(settings, abilities),
     ];
-    const dress = withHelpers((one) => this.#private(chatId, withCheckedResults(one), vault));
+    const { retrySeconds } = this.#options;
+    const dress = withHelpers((one) => ({
+      retrySeconds,
+      ...this.#private(chatId, withCheckedResults(one), vault),
+    }));
     const own = dress(able);
     return {
       ...own,

@@ -61,6 +61,8 @@ export interface ChatDefaults {
     "agent" | "model" | "instructions" | "tool_groups" | "options" | "privacy" | "title_model"
   >;
   readonly limits: Limits;
+  /** How long a model that cannot be asked is asked again; undefined: as the runtime is configured. */
+  readonly retrySeconds?: number | undefined;
   readonly turns: number;
   readonly timeZone: string;
   /** Whether every message tells its own time. */

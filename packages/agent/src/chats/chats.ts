@@ -61,7 +61,7 @@ export class Chats {
     };
     this.#options = full;
     const { store, runtime, log, model, skills, now, newId, onFailure } = full;
-    const { limits, settings } = full.defaults;
+    const { limits, settings, retrySeconds } = full.defaults;
     const world: EditWorld = { newId, now: () => new Date(now()).toISOString() };
     this.#records = new ChatRecords(store, world, onFailure);
     this.#agents = new ChatAgents({
@@ -71,6 +71,7 @@ export class Chats {
       skills,
       privacy: settings.privacy,
       limits,
+      retrySeconds,
       now,
     });
     this.#names = new ChatNames(this.#records, { options: full, agents: this.#agents });

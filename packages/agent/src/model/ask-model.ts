@@ -5,7 +5,7 @@ import { asModelError, failedReply, failureOf, followModel, waitFor } from "./fo
 import type { Model, ModelError } from "../model.ts";
 import { requestOf } from "./model-request.ts";
 import { ModelRound } from "./model-round.ts";
-import { Patience, type Failure } from "./model-waits.ts";
+import { Patience, waitsWithin, type Failure } from "./model-waits.ts";
 import { unfinishedUsage } from "./unfinished-usage.ts";
 import { spoken } from "../run/next-step.ts";
 import type { TaskRun } from "../run/task-run.ts";
@@ -15,7 +15,7 @@ import { usageOf } from "../run/usage.ts";
 export async function askModel(run: TaskRun, tools: boolean): Promise<void> {
   const { task, tree, agent, pool } = run;
   const model = typeof agent.model === "string" ? tree.options.model(agent.model) : agent.model;
-  const patience = new Patience(tree.options.modelWaits);
+  const patience = new Patience(waitsWithin(tree.options.modelWaits, agent.retrySeconds));
   let looked = false;
   let compacted = false;
   for (let attempt = 1; ; attempt += 1) {
@@ -32,6 +32,7 @@ export async function askModel(run: TaskRun, tools: boolean): Promise<void> {
       told: (text) => tree.told(text),
       now: tree.options.now,
     });
+    const began = performance.now();
     const failure = await askOnce(run, model, requestOf(run, tools), said);
     if (failure === undefined) return;
     const { error } = failure;
@@ -40,7 +41,7 @@ export async function askModel(run: TaskRun, tools: boolean): Promise<void> {
       compacted = await compact(run, model, requestOf(run, tools), { isTooLong: true });
       continue;
     }
-    const wait = patience.waitAfter(failure, performance.now());
+    const wait = patience.waitAfter(failure, performance.now(), began);
     if (wait === undefined) {
       // Nobody will say it again: what there is of it is kept.
       said.close();

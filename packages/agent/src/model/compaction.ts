@@ -11,7 +11,7 @@ import { asModelError, failedReply, failureOf, followModel, waitFor } from "./fo
 import { historyOf } from "./history.ts";
 import { ModelError, type Model } from "../model.ts";
 import { requestOf } from "./model-request.ts";
-import { mostBroken, Patience, type Failure } from "./model-waits.ts";
+import { mostBroken, Patience, waitsWithin, type Failure } from "./model-waits.ts";
 import { throwIfStopped } from "../run/stop.ts";
 import type { TaskRun } from "../run/task-run.ts";
 import { usageOf } from "../run/usage.ts";
@@ -102,12 +102,13 @@ async function notesFrom(
   request: ResponsesRequest,
   fits: boolean,
 ): Promise<string | ModelError> {
-  const patience = new Patience(run.tree.options.modelWaits);
+  const patience = new Patience(waitsWithin(run.tree.options.modelWaits, run.agent.retrySeconds));
   for (let attempt = 1; ; attempt += 1) {
+    const began = performance.now();
     const notes = await notesOnce(run, model, request);
     if (typeof notes === "string") return notes;
     const isLast = fits && attempt >= mostBroken;
-    const wait = isLast ? undefined : patience.waitAfter(notes, performance.now());
+    const wait = isLast ? undefined : patience.waitAfter(notes, performance.now(), began);
     if (wait === undefined) return notes.error;
     await waitFor(run, notes, wait, attempt);
   }

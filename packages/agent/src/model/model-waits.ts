@@ -7,7 +7,7 @@ export interface ModelWaits {
   longestMs: number;
   /** A server that asks to be left alone for longer is asked after this. */
   mostAskedMs: number;
-  /** After this the task fails. A task that has fewer seconds ends with those. */
+  /** After this, counted from the first attempt, the task fails. A task that has fewer seconds ends with those. */
   inAllMs: number;
 }
 
@@ -17,6 +17,16 @@ export const usualWaits: ModelWaits = {
   mostAskedMs: 300_000,
   inAllMs: 600_000,
 };
+
+/** Somebody who waits for an answer should see a server that is back within seconds. */
+const longestWatchedMs = 5_000;
+
+/** `seconds`: how long the model is asked again, where somebody waits for it; undefined: `waits` as they are. */
+export function waitsWithin(waits: ModelWaits, seconds: number | undefined): ModelWaits {
+  if (seconds === undefined) return waits;
+  const longestMs = Math.min(waits.longestMs, longestWatchedMs);
+  return { ...waits, longestMs, inAllMs: seconds * 1000 };
+}
 
 /** Replies that broke off, one after the other, are this many at the most. */
 export const mostBroken = 3;
@@ -39,18 +49,22 @@ export class Patience {
     this.#waits = waits;
   }
 
-  /** Undefined: it is not asked again. */
-  waitAfter({ error, isAway }: Failure, now: number): number | undefined {
+  /** Undefined: it is not asked again. `began` is when the attempt that failed was made. */
+  waitAfter({ error, isAway }: Failure, now: number, began = now): number | undefined {
     if (!error.retryable) return undefined;
-    return isAway ? this.#waitForIt(error.retryAfterMs ?? 0, now) : this.#waitAfterBroken(error);
+    if (!isAway) return this.#waitAfterBroken(error);
+    return this.#waitForIt(error.retryAfterMs ?? 0, now, began);
   }
 
-  #waitForIt(asked: number, now: number): number | undefined {
+  #waitForIt(asked: number, now: number, began: number): number | undefined {
     const { firstMs, longestMs, inAllMs } = this.#waits;
-    const wait = Math.max(Math.min(firstMs * 2 ** this.#refused, longestMs), this.#bounded(asked));
+    const wait = Math.min(firstMs * 2 ** this.#refused, longestMs);
     this.#refused += 1;
-    this.#awaySince ??= now;
-    return now + wait - this.#awaySince > inAllMs ? undefined : wait;
+    this.#awaySince ??= began;
+    const left = this.#awaySince + inAllMs - now;
+    // A server that asks for more time than there is would only refuse again.
+    if (left <= 0 || this.#bounded(asked) > left) return undefined;
+    return Math.max(Math.min(wait, left), this.#bounded(asked));
   }
 
   #waitAfterBroken({ retryAfterMs = 0 }: ModelError): number | undefined {

@@ -40,12 +40,15 @@ export interface StageOptions extends StartOptions {
   held?: HeldModel;
   /** Of deltawire.toml, beside the demo model, which is `lab/clean` and what chats have that say nothing. */
   toml?: string;
+  /** Further lines of `[chats]`. */
+  chats?: string;
 }
 
 export function staged({
   paceMs = 0,
   held,
   toml = "",
+  chats = "",
   agents = [],
   ...more
 }: StageOptions = {}): Stage {
@@ -60,7 +63,7 @@ export function staged({
   beforeAll(async () => {
     const demo = await startDemo({ paceMs });
     const line = await held?.before(demo.url);
-    const usual = `[chats]\nmodel = "lab/clean"\n${upstreamToml("lab", line?.url ?? demo.url)}`;
+    const usual = `[chats]\nmodel = "lab/clean"\n${chats}\n${upstreamToml("lab", line?.url ?? demo.url)}`;
     const gateway = await runningGateway(`${toml}\n${usual}`, {
       page: builtPage,
       agents: [...demoAgents("lab/clean"), ...agents],

@@ -77,6 +77,7 @@ export function chatDefaults(config: Config): ChatDefaults {
       ...(chats.titleModel === undefined ? {} : { title_model: chats.titleModel }),
     },
     limits: { rounds: chats.rounds },
+    retrySeconds: chats.retrySeconds,
     turns: chats.turns,
     timeZone: chats.timeZone ?? new Intl.DateTimeFormat().resolvedOptions().timeZone,
     exactTime: chats.exactTime,

@@ -46,6 +46,15 @@ export const chatSettings = [
       "How many rounds of tool calls an answer may have, unless the chat sets another limit. After them the model answers without tools.",
   },
   {
+    path: "chats.retry_seconds",
+    type: "number",
+    default: 30,
+    least: 0,
+    most: 86_400,
+    description:
+      "How long a model that cannot be reached, or has no time, is asked again before an answer fails; 0 is not at all.",
+  },
+  {
     path: "chats.titles",
     type: "boolean",
     default: true,

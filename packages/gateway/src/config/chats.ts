@@ -55,6 +55,7 @@ export function readChats(table: unknown, known: KnownToChats, reading: Reading)
     toolGroups: toolGroupsOf(given.tool_groups, ["chats", "tool_groups"], known, reading),
     turns: given.turns,
     rounds: given.rounds,
+    retrySeconds: given.retry_seconds,
     titles: given.titles,
     titleModel,
     options: usableOptions(given.options, ["chats", "options"], reading),

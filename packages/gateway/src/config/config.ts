@@ -223,6 +223,8 @@ export interface ChatsConfig {
   readonly turns: number;
   /** How often the model is asked for one answer. */
   readonly rounds: number;
+  /** How long a model that cannot be asked is asked again. */
+  readonly retrySeconds: number;
   /** Whether a model names chats. */
   readonly titles: boolean;
   /** undefined: the one that answers. */

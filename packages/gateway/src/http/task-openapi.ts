@@ -276,6 +276,17 @@ export const taskSchemas: Record<string, Schema> = {
       usage: ref("Usage"),
       references: listOf({ type: "object" }),
       approvals: listOf(ref("Approval")),
+      retry: {
+        type: "object",
+        description: "Only while the model is asked again after a failure.",
+        required: ["attempt", "message", "retry_in_ms"],
+        properties: {
+          attempt: { type: "integer", description: "How many attempts have failed so far." },
+          message: text,
+          retry_in_ms: { type: "number", description: "Counted from failed_at." },
+          failed_at: text,
+        },
+      },
       error: {
         type: "object",
         required: ["code", "message", "retryable"],

@@ -37,6 +37,8 @@ export interface Exchange {
   signal: AbortSignal;
   record: ExchangeRecord;
   source: RequestSource;
+  /** The caller tries again by itself, and shows that it does: only quick retries are made here. */
+  isRetriedByCaller?: boolean;
 }
 
 /** What the log tells of a request. */
@@ -57,6 +59,9 @@ export interface ExchangeRecord {
 
 /** A request may teach this many things before it is given up: no server that we know refuses more. */
 const mostLessons = 8;
+
+/** Retries that take longer are left to a caller who shows them. */
+const mostUnseenMs = 1_000;
 
 export type RunOutcome = "answered" | "left";
 
@@ -146,6 +151,13 @@ export class Relay {
       for (const lesson of taught.takeProven())
         this.lessons.learn(target.upstream, target.model, lesson, Date.now());
     };
+    const began = performance.now();
+    const waitAfter = (failed: Outcome, tried: number): number | undefined => {
+      if (exchange.isRetriedByCaller !== true) return request.waitAfter(failed, tried);
+      if (performance.now() - began > mostUnseenMs) return undefined;
+      const wait = request.waitAfter(failed, tried);
+      return wait !== undefined && wait > mostUnseenMs ? undefined : wait;
+    };
     try {
       for (let tried = 1; ; tried += 1) {
         record.attempts += 1;
@@ -171,7 +183,7 @@ export class Relay {
           record.lessons.push(lesson.code);
           tried -= 1;
         }
-        const wait = lesson === undefined ? request.waitAfter(outcome, tried) : 0;
+        const wait = lesson === undefined ? waitAfter(outcome, tried) : 0;
         if (wait === undefined) {
           problem = problemOf(outcome, upstream.config, this.redactor, Date.now());
           return { problem, plan };

@@ -80,7 +80,15 @@ class RelayedEvents implements Receiver {
         parameters: "chosen",
       };
       const source = new RequestSource(ownClient, client.request);
-      const ran = await relay.run({ client, targets, receiver: this, signal, record, source });
+      const ran = await relay.run({
+        client,
+        targets,
+        receiver: this,
+        signal,
+        record,
+        source,
+        isRetriedByCaller: true,
+      });
       if (ran === "left" && !signal.aborted)
         throw new Problem("upstream_error", "the reply was left unread for too long");
     } catch (error) {

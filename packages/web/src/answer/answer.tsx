@@ -1,4 +1,4 @@
-import { memo, useMemo, useState } from "react";
+import { memo, useMemo, useState, type ReactNode } from "react";
 import type { TaskTree } from "@deltawire/tasks";
 import type { AnswerNode, AnswerVersion, Chat } from "@deltawire/tasks/chats";
 import { useCell } from "../hooks/use-cell.ts";
@@ -23,6 +23,8 @@ interface AnswerProps {
   isContinued?: boolean;
   /** Brings another answer of the chat into view. */
   showNode?: ((nodeId: string) => Promise<boolean>) | undefined;
+  /** Buttons below a failure. */
+  failureActions?: ReactNode;
 }
 
 /** All that one version of an answer is: live while its task runs, kept afterwards, drawn by the same components. */
@@ -32,6 +34,7 @@ export const Answer = memo(function Answer({
   version,
   isContinued = false,
   showNode,
+  failureActions,
 }: AnswerProps) {
   const view = useAnswerView(version);
   const house = useHouseOrOwn();
@@ -52,7 +55,14 @@ export const Answer = memo(function Answer({
           <HouseContext value={house}>
             <Timeline timeline={view.timeline} depth={0} />
           </HouseContext>
-          {!isContinued && <Ending status={view.status} error={view.error} isCut={isCut(view)} />}
+          {!isContinued && (
+            <Ending
+              status={view.status}
+              error={view.error}
+              isCut={isCut(view)}
+              actions={failureActions}
+            />
+          )}
           {!view.timeline.isRunning && (
             <SourceList
               sources={view.timeline.sources}

@@ -14,6 +14,16 @@ function Ticking({ since }: { since: number }) {
   return <span className="answer-time">{useSyncExternalStore(subscribe, text, text)}</span>;
 }
 
+/** Whole seconds until `waitMs` after `since`, never more than that: the server's clock may be another. */
+export function useSecondsLeft(since: string | undefined, waitMs: number): number {
+  const until = Date.parse(since ?? "") + waitMs;
+  const left = () => {
+    if (Number.isNaN(until)) return Math.ceil(waitMs / 1000);
+    return Math.ceil(Math.min(Math.max(0, until - clock.get()), waitMs) / 1000);
+  };
+  return useSyncExternalStore(subscribe, left, left);
+}
+
 const clock = cell(Date.now());
 let readers = 0;
 let timer: ReturnType<typeof setInterval> | undefined;

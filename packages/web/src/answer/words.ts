@@ -32,6 +32,11 @@ export const answerWords = defineWords({
     modelProgress: "Progress of the model",
     again: (why: string, failed: number | undefined) =>
       failed === undefined ? `Trying again: ${why}` : `Trying again (try ${failed + 1}): ${why}`,
+    retrying: "Retrying",
+    retryingNext: (attempt: number) => `Retrying: attempt ${attempt}`,
+    retryIn: (seconds: number) => `in ${seconds} s`,
+    retryNow: "now",
+    retryCause: (attempt: number, why: string) => `Attempt ${attempt} failed: ${why}`,
     decided: "Decided",
 
     subAgent: "Sub-agent",
@@ -114,6 +119,11 @@ export const answerWords = defineWords({
     modelProgress: "模型的进度",
     again: (why: string, failed: number | undefined) =>
       failed === undefined ? `正在重试：${why}` : `正在重试（第 ${failed + 1} 次）：${why}`,
+    retrying: "正在重试",
+    retryingNext: (attempt: number) => `正在重试：第 ${attempt} 次尝试`,
+    retryIn: (seconds: number) => `${seconds} 秒后`,
+    retryNow: "进行中",
+    retryCause: (attempt: number, why: string) => `第 ${attempt} 次尝试失败：${why}`,
     decided: "决定",
 
     subAgent: "子智能体",

@@ -1,4 +1,5 @@
 import { useId } from "react";
+import type { TaskTree } from "@deltawire/tasks";
 import {
   answerChain,
   chosenVersion,
@@ -7,13 +8,14 @@ import {
 } from "@deltawire/tasks/chats";
 import { Answer } from "../answer/answer.tsx";
 import { Elapsed } from "../answer/elapsed.tsx";
-import { useCell } from "../hooks/use-cell.ts";
+import { useCell, usePicked } from "../hooks/use-cell.ts";
 import { usePage } from "../hooks/use-page.ts";
 import { Button, IconButton } from "../parts/button.tsx";
 import { findComposer, hasKeyboard } from "../parts/composer-focus.ts";
 import { Menu } from "../parts/menu.tsx";
 import { passesFocusTo } from "../parts/passes-focus.ts";
 import { Status } from "../parts/signs.tsx";
+import { cell } from "../state/cell.ts";
 import { useWords } from "../words/use-words.ts";
 import { canContinue, hasWordsToCopy, saysOf, statusKinds, whoMade } from "./answer-facts.ts";
 import { AnswerUsage } from "./answer-usage.tsx";
@@ -47,6 +49,7 @@ export function AnswerFrame({
   const chain = answerChain(node, node.version);
   const says = saysOf(version);
   const isRunning = version.status === "running";
+  const isRetrying = useIsRetrying(version);
   const isEditing = useCell(thread.editing) === node_id;
   const copy =
     isRunning || chain.some(hasWordsToCopy)
@@ -81,7 +84,8 @@ export function AnswerFrame({
       <header className="chat-answer-head">
         <Who chain={chain} headingId={headingId} />
         <Marks node={node} isBookmarked={isBookmarked} />
-        {says !== "done" && <Status kind={statusKinds[says]} label={words[says]} />}
+        {isRetrying && <Status kind="waiting" label={words.retrying} />}
+        {says !== "done" && !isRetrying && <Status kind={statusKinds[says]} label={words[says]} />}
         {isRunning && <Elapsed since={version.created_at} />}
         {isRunning && (
           <Button ref={passesToComposer} small icon="stop" onClick={() => void chat.stop(node_id)}>
@@ -109,6 +113,11 @@ export function AnswerFrame({
             version={part}
             isContinued={at < chain.length - 1}
             showNode={thread.show}
+            failureActions={
+              part.status === "error" && at === chain.length - 1 ? (
+                <FailureActions nodeId={node_id} />
+              ) : undefined
+            }
           />
         ))
       )}
@@ -140,6 +149,36 @@ export function AnswerFrame({
         {!isRunning && <When iso={version.created_at} />}
       </div>
     </article>
+  );
+}
+
+/** Whether the model of a running answer failed and will be asked again. */
+function useIsRetrying({ status, task_id: taskId }: AnswerVersion): boolean {
+  const page = usePage();
+  const tree = status === "running" && taskId !== undefined ? page.taskTree(taskId) : noTree;
+  return usePicked(tree, (live) => live?.tasks[live.root_task_id]?.retry !== undefined);
+}
+
+const noTree = cell<TaskTree | undefined>(undefined);
+
+function FailureActions({ nodeId }: { nodeId: string }) {
+  const words = useWords(chatWords);
+  const { chat, retrying } = useThread();
+  return (
+    <>
+      <Button
+        ref={passesToAnswer}
+        small
+        kind="primary"
+        icon="redo"
+        onClick={() => void chat.rerun(nodeId)}
+      >
+        {words.retry}
+      </Button>
+      <Button small onClick={() => retrying.set(nodeId)}>
+        {words.chooseAnother}
+      </Button>
+    </>
   );
 }
 

@@ -22,6 +22,8 @@ export const chatWords = defineWords({
     newText: "new text",
 
     answering: "Answering",
+    retrying: "Retrying",
+    chooseAnother: "Choose another model",
     waiting: "Waiting for your approval",
     done: "Done",
     stopped: "Stopped",
@@ -165,6 +167,8 @@ export const chatWords = defineWords({
     newText: "有新内容",
 
     answering: "正在回答",
+    retrying: "正在重试",
+    chooseAnother: "换一个模型",
     waiting: "等待你的批准",
     done: "已完成",
     stopped: "已停止",
