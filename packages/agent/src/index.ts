@@ -26,12 +26,11 @@ export { callOutput, inputPart } from "./model/history.ts";
 export { Redactor } from "./redaction/redactor.ts";
 export { secretsIn, secretsOfUrl } from "./redaction/secret-values.ts";
 export {
-  ChatReplyRedactor,
   errorText,
   redactBody,
+  redactChat,
   redactError,
-  ResponsesReplyRedactor,
-  type ReplyRedactor,
+  redactResponses,
 } from "./redaction/upstream-reply.ts";
 export { fetchModel, type FetchModelOptions } from "./model/fetch-model.ts";
 export { fetchPublic, type Fetched, type FetchLimits } from "./groups/fetch-public.ts";

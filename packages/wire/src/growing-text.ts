@@ -10,6 +10,8 @@ export class GrowingText {
   #settled = "";
   #recent = "";
   #pieces = 0;
+  /** The last answer of `toString`: the engine flattens one string once, and another one with the same parts again. */
+  #joined: string | undefined;
 
   get length(): number {
     return this.#settled.length + this.#recent.length;
@@ -21,6 +23,7 @@ export class GrowingText {
 
   add(piece: string): void {
     this.#recent += piece;
+    this.#joined = undefined;
     this.#pieces += 1;
     if (this.#pieces === piecesKept) this.#settle();
   }
@@ -32,12 +35,13 @@ export class GrowingText {
   }
 
   toString(): string {
-    return this.#settled + this.#recent;
+    return (this.#joined ??= this.#settled + this.#recent);
   }
 
   clear(): void {
     this.#settled = "";
     this.#recent = "";
+    this.#joined = undefined;
     this.#pieces = 0;
   }
 

@@ -9,19 +9,26 @@ const [lineFeed, carriageReturn] = [0x0a, 0x0d];
  */
 export class RelayedBytes {
   #tail: Uint8Array | undefined;
+  /** A comment stands in the tail, or before it in the same read. */
+  #tailHasComment = false;
   #over = false;
   /** All events that ended in the last read, and nothing else. */
   events: Uint8Array | undefined;
 
-  /** `plain`: nothing in this read is more, or less, than its events. */
-  push(bytes: string | Uint8Array, plain: boolean): void {
+  /**
+   * `plain`: nothing in this read is more, or less, than its events and comments. Events beside a comment are written anew:
+   * nobody has looked for secrets in it.
+   */
+  push(bytes: string | Uint8Array, plain: boolean, hasComment: boolean): void {
     this.events = undefined;
     if (this.#over) return;
     // Bytes only, and line ends of one byte: then a blank line ends an event wherever the reads were cut.
     if (!plain || typeof bytes === "string" || bytes.includes(carriageReturn)) return this.giveUp();
     const all = this.#tail === undefined ? bytes : joined(this.#tail, bytes);
     const end = behindLastEvent(all);
-    if (end > 0) this.events = end === all.length ? all : all.subarray(0, end);
+    const commented = hasComment || this.#tailHasComment;
+    if (end > 0 && !commented) this.events = end === all.length ? all : all.subarray(0, end);
+    this.#tailHasComment = commented && end < all.length;
     this.#tail = end === all.length ? undefined : all.subarray(end);
     if (all.length - end > longestTail) this.giveUp();
   }

@@ -11,8 +11,14 @@ import { RelayedBytes } from "./relayed-bytes.ts";
 import type { Repairs } from "./repairs.ts";
 import { SseDecoder, type SseEvent, type Utf8Decoder } from "./sse/decoder.ts";
 
-export interface ReplyBodyOptions {
+export interface ReplyBodyOptions<Input = never> {
   repairs: Repairs;
+  /**
+   * Removes what must not leave the process from everything but the model's output: text, reasoning and arguments are not
+   * shown to it again once it has seen the event that they are a part of. Returns the same object if it holds nothing of
+   * the kind. Default: nothing is removed.
+   */
+  redact?: (input: Input) => Input;
   /** Needed when bytes are pushed: `new TextDecoder()`. */
   utf8?: Utf8Decoder;
   /** What was asked for. Whatever comes is read; coming as the other is counted as a repair. */
@@ -27,7 +33,10 @@ export interface ReplyBodyOptions {
 
 /** How one wire reads its events, and a reply that came whole. */
 export interface ReplyReader<Input> {
-  /** Answers whether what it put out says the same as the event, to every client that could read the event. */
+  /**
+   * Answers whether what it put out says the same as the event, to every client that could read the event. What it puts
+   * out is redacted already; of the other methods that is not expected.
+   */
   event(event: SseEvent, out: Input[]): boolean;
   whole(reply: JsonObject, out: Input[]): void;
   /** A body that is no reply at all: a proxy's page, half a JSON object. */
@@ -59,13 +68,13 @@ type State =
  * content type says.
  */
 export class ReplyBody<Input> implements StreamMachine<string | Uint8Array, Input> {
-  readonly #options: ReplyBodyOptions;
+  readonly #options: ReplyBodyOptions<Input>;
   readonly #reader: ReplyReader<Input>;
   readonly #events: SseEvent[] = [];
   #state: State = { reading: "blanks" };
   readonly #relayed: RelayedBytes | undefined;
 
-  constructor(options: ReplyBodyOptions, reader: ReplyReader<Input>) {
+  constructor(options: ReplyBodyOptions<Input>, reader: ReplyReader<Input>) {
     this.#options = options;
     this.#reader = reader;
     if (options.relay === true) this.#relayed = new RelayedBytes();
@@ -83,10 +92,11 @@ export class ReplyBody<Input> implements StreamMachine<string | Uint8Array, Inpu
   push(chunk: string | Uint8Array, out: Input[]): void {
     if (this.#state.reading === "events") {
       const { decoder } = this.#state;
-      const { otherLines } = decoder;
+      const { otherLines, comments } = decoder;
       decoder.push(chunk, this.#events);
       const same = this.#readEvents(out);
-      this.#relayed?.push(chunk, same && decoder.otherLines === otherLines);
+      const plain = same && decoder.otherLines === otherLines;
+      this.#relayed?.push(chunk, plain, decoder.comments !== comments);
       return;
     }
     if (this.#state.reading === "nothing") return;
@@ -107,10 +117,17 @@ export class ReplyBody<Input> implements StreamMachine<string | Uint8Array, Inpu
     const same = this.#readEvents(out);
     // Blanks, a byte order mark, half a character: what the first text has lost, the bytes still have.
     const untouched = first === text && typeof chunk !== "string" && (chunk[0] ?? 0) <= lastAscii;
-    this.#relayed?.push(chunk, same && untouched && decoder.otherLines === 0);
+    const plain = same && untouched && decoder.otherLines === 0;
+    this.#relayed?.push(chunk, plain, decoder.comments > 0);
   }
 
   end(how: StreamEnd, out: Input[]): void {
+    const before = out.length;
+    this.#end(how, out);
+    this.#redactFrom(before, out);
+  }
+
+  #end(how: StreamEnd, out: Input[]): void {
     switch (this.#state.reading) {
       case "blanks":
       case "nothing":
@@ -125,6 +142,12 @@ export class ReplyBody<Input> implements StreamMachine<string | Uint8Array, Inpu
         return this.#readJson(this.#state.text, out);
       default:
     }
+  }
+
+  #redactFrom(before: number, out: Input[]): void {
+    const { redact } = this.#options;
+    if (redact === undefined) return;
+    for (let at = before; at < out.length; at += 1) out[at] = redact(out[at] as Input);
   }
 
   #decode(bytes: Uint8Array): string {

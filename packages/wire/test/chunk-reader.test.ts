@@ -34,6 +34,30 @@ test("an event that the next one was spliced into gives the next one", () => {
   expect(repairs.counts.get("event_spliced")).toBe(1);
 });
 
+test("what must be removed is removed from every chunk, however alike the chunks are", () => {
+  const secret = "sk-0123456789";
+  let seen = 0;
+  const chunks = new ChunkReader(new Repairs(), (read) => {
+    seen += 1;
+    const text = JSON.stringify(read);
+    return text.includes(secret)
+      ? (JSON.parse(text.replaceAll(secret, "[removed]")) as typeof read)
+      : read;
+  });
+  const said = (content: string, fields: object = {}) =>
+    JSON.stringify({ ...chunk({ content }), ...fields });
+  for (const nth of [1, 2, 3, 4, 5]) expect(chunks.read(said(`word ${nth}`))).toBeDefined();
+  expect(seen).toBe(1);
+  for (const fields of [{ model: secret }, { obfuscation: secret }, { obfuscation: "abc" }]) {
+    for (const nth of [1, 2]) chunks.read(said(`word ${nth}`, fields));
+    const read = chunks.read(said("word", { ...fields, system_fingerprint: secret }));
+    expect(JSON.stringify(read)).not.toContain(secret);
+    expect(chunks.wasRedacted).toBe(true);
+  }
+  for (const obfuscation of ["abc", "def", secret, `x${secret}`])
+    expect(JSON.stringify(chunks.read(said("word", { obfuscation })))).not.toContain(secret);
+});
+
 /** Deltas of one stream, mostly of one kind, with strings that look like JSON, keys and probes. */
 const tricky = fc.oneof(
   fc.string({ unit: "binary" }),

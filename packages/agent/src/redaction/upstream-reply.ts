@@ -57,9 +57,16 @@ function withTextsFirst(error: unknown): unknown {
   return { ...Object.fromEntries(known), ...rest };
 }
 
-/** Redacts the events of one reply. Events without a secret are returned unchanged, as the same object. */
-export interface ReplyRedactor<Input> {
-  redact(input: Input): Input;
+/** Returns what redacts the chunks of one reply of a Chat upstream. Chunks without a secret are the same object. */
+export function redactChat(redactor: Redactor): (input: ChatInput) => ChatInput {
+  const chunks = new ChatReplyRedactor(redactor);
+  return (input) => chunks.redact(input);
+}
+
+/** The same for the events of one reply of a Responses upstream. */
+export function redactResponses(redactor: Redactor): (event: ResponsesInput) => ResponsesInput {
+  const events = new ResponsesReplyRedactor(redactor);
+  return (event) => events.redact(event);
 }
 
 /** What the model says, in a delta or in a message of the Chat wire. */
@@ -82,8 +89,7 @@ const chatOutput = new Set([
 /** Fields of a choice that are the model's output, beside its delta. */
 const choiceOutput = new Set(["index", "finish_reason", "logprobs", "text"]);
 
-/** Redacts the chunks of a Chat upstream's reply. */
-export class ChatReplyRedactor implements ReplyRedactor<ChatInput> {
+class ChatReplyRedactor {
   readonly #data: DataRedactor;
   readonly #redactor: Redactor;
 
@@ -151,9 +157,10 @@ const eventOutput = new Set([
   "obfuscation",
 ]);
 
-/** Redacts the events of a Responses upstream's reply. */
-export class ResponsesReplyRedactor implements ReplyRedactor<ResponsesInput> {
+class ResponsesReplyRedactor {
   readonly #data: DataRedactor;
+  /** The last id of an item without a secret. */
+  #cleanItemId: unknown;
   readonly #redactor: Redactor;
 
   constructor(redactor: Redactor) {
@@ -163,6 +170,37 @@ export class ResponsesReplyRedactor implements ReplyRedactor<ResponsesInput> {
 
   redact(event: ResponsesInput): ResponsesInput {
     if (event.type === "error") return redactError(event, this.#redactor);
+    if (this.#isPlain(event)) return event;
+    const redacted = this.#redactFields(event);
+    if (redacted === event) this.#cleanItemId = event["item_id"];
+    return redacted;
+  }
+
+  /** True for what nearly every event is: the model's output, and which item it belongs to. */
+  #isPlain(event: ResponsesInput): boolean {
+    for (const field in event)
+      switch (field) {
+        case "type":
+        case "delta":
+        case "logprobs":
+        case "obfuscation":
+          break;
+        case "sequence_number":
+        case "output_index":
+        case "content_index":
+        case "summary_index":
+          if (typeof event[field] !== "number") return false;
+          break;
+        case "item_id":
+          if (event[field] !== this.#cleanItemId) return false;
+          break;
+        default:
+          return false;
+      }
+    return true;
+  }
+
+  #redactFields(event: ResponsesInput): ResponsesInput {
     return mapFields(event, (field, value) => {
       if (eventOutput.has(field)) return value;
       if (field === "response" || field === "item") return this.#object(field, value);

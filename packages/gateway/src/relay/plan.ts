@@ -1,4 +1,4 @@
-import { ChatReplyRedactor, ResponsesReplyRedactor, type Redactor } from "@deltawire/agent";
+import { redactChat, redactResponses, type Redactor } from "@deltawire/agent";
 import {
   ChatBody,
   ChatOverChat,
@@ -167,6 +167,7 @@ function chatPlan(
       reply({
         body: new ChatBody({
           repairs,
+          redact: redactChat(redactor),
           utf8: new TextDecoder(),
           expect: streams ? "stream" : "whole",
           relay: client.wire === "chat",
@@ -176,7 +177,6 @@ function chatPlan(
         client: clientWires[client.wire],
         errorOf: (input) => (input === "[DONE]" ? undefined : errorIn(input)),
         failureEvent: ({ code, message }) => ({ error: { code, message } }),
-        redactor: new ChatReplyRedactor(redactor),
         sameWire: client.wire === "chat",
       }),
     failed: (error) => failedBy(translator(), { error }),
@@ -261,6 +261,7 @@ function responsesPlan(
       reply({
         body: new ResponsesBody({
           repairs,
+          redact: redactResponses(redactor),
           utf8: new TextDecoder(),
           expect: streams ? "stream" : "whole",
           relay: client.wire === "responses",
@@ -270,7 +271,6 @@ function responsesPlan(
         client: clientWires[client.wire],
         errorOf: (input) => (input.type === "error" ? errorOfEvent(input) : undefined),
         failureEvent: ({ code, message }) => ({ type: "error", error: { code, message } }),
-        redactor: new ResponsesReplyRedactor(redactor),
         sameWire: client.wire === "responses",
       }),
     failed: (error) => failedBy(translator(), { type: "error", error }),

@@ -1,4 +1,3 @@
-import type { ReplyRedactor } from "@deltawire/agent";
 import {
   WireError,
   type JsonObject,
@@ -31,6 +30,7 @@ export interface ReplyFailure {
 }
 
 export interface ReplyParts<In> {
+  /** Redacts what it reads. */
   body: BodyReader<In>;
   translator: Translator<In>;
   client: ClientWire;
@@ -38,8 +38,6 @@ export interface ReplyParts<In> {
   errorOf: (input: In) => unknown;
   /** An event of the upstream's wire that fails the reply. */
   failureEvent: (failure: ReplyFailure) => In;
-  /** Takes secrets out of everything but the model's output. */
-  redactor: ReplyRedactor<In>;
   /** Upstream and client speak the same wire: what needs no mending can go out as it came. */
   sameWire: boolean;
 }
@@ -92,7 +90,7 @@ export class Reply<In = unknown> {
       same &&= out.length === at + 1 && out[at] === input;
     }
     this.#inputs.length = 0;
-    this.bytes = same ? withoutComments(body.relayed) : undefined;
+    this.bytes = same ? body.relayed : undefined;
     this.#look(before, out);
   }
 
@@ -138,14 +136,13 @@ export class Reply<In = unknown> {
 
   #translate(input: In, out: Output[]): void {
     if (this.refusal !== undefined) return;
-    const { translator, redactor, errorOf } = this.#parts;
-    const redacted = redactor.redact(input);
+    const { translator, errorOf } = this.#parts;
     if (!this.begun) {
-      this.refusal = errorOf(redacted);
+      this.refusal = errorOf(input);
       if (this.refusal !== undefined) return;
       this.begun = true;
     }
-    translator.push(redacted, out);
+    translator.push(input, out);
   }
 
   /** The end can only be the last of what has just been put out. */
@@ -157,14 +154,4 @@ export class Reply<In = unknown> {
     this.ended = true;
     this.failure = client.failureOf(last);
   }
-}
-
-const [colon, lineFeed] = [0x3a, 0x0a];
-
-/** Comments are not events, so nobody has looked for secrets in them: events beside one are encoded again. */
-function withoutComments(bytes: Uint8Array | undefined): Uint8Array | undefined {
-  if (bytes === undefined || bytes[0] === colon) return undefined;
-  for (let at = bytes.indexOf(lineFeed); at >= 0; at = bytes.indexOf(lineFeed, at + 1))
-    if (bytes[at + 1] === colon) return undefined;
-  return bytes;
 }

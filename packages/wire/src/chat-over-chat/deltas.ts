@@ -221,6 +221,10 @@ class CallEntries {
         entry[key] = { ...entry[key], ...piece.described };
       return;
     }
+    if (entry[key] === undefined) {
+      entry[key] = key === "custom" ? { input: piece.delta } : { arguments: piece.delta };
+      return;
+    }
     const { name, text } = saidSoFar(entry);
     entry[key] = { ...entry[key], ...describedCall(call, name, text + piece.delta)[key] };
   }

@@ -6,9 +6,9 @@ import { ChunkReader, type ChatInput } from "./chunk-reader.ts";
 
 /** The body of a Chat upstream's reply. A whole reply comes out as one chunk and the sentinel. */
 export class ChatBody extends ReplyBody<ChatInput> {
-  constructor(options: ReplyBodyOptions) {
-    const { repairs } = options;
-    const reader = new ChunkReader(repairs);
+  constructor(options: ReplyBodyOptions<ChatInput>) {
+    const { repairs, redact = (input) => input } = options;
+    const reader = new ChunkReader(repairs, redact as (chunk: ChatChunk) => ChatChunk);
     let read = 0;
     let unread: string | undefined;
     super(options, {
@@ -22,13 +22,13 @@ export class ChatBody extends ReplyBody<ChatInput> {
         }
         // Nothing but words that are no chunk, and then the end: these words are the error.
         if (input === "[DONE]" && read === 0 && unread !== undefined)
-          out.push({ error: { message: unread } });
+          out.push(redact({ error: { message: unread } }));
         read += 1;
         // Groq names the event and sends the bare error object.
         if (event === "error" && input !== "[DONE]" && !reportsError(input.error) && !input.choices)
-          out.push({ error: input as JsonObject });
+          out.push(redact({ error: input as JsonObject }));
         else out.push(input);
-        return repairs.total === repaired;
+        return repairs.total === repaired && !reader.wasRedacted;
       },
       whole: (reply, out) => void out.push(...chunksOfWholeReply(reply), "[DONE]"),
       error: (error, out) => void out.push({ error }, "[DONE]"),

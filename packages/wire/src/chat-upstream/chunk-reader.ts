@@ -19,19 +19,29 @@ export class ChunkReader {
   readonly #repairs: Repairs;
   #templates: ChunkTemplate[] = [];
   #credit = learningCredit;
+  readonly #redact: ((chunk: ChatChunk) => ChatChunk) | undefined;
+  /** True if something was removed from the chunk that was read last. */
+  wasRedacted = false;
 
-  constructor(repairs: Repairs) {
+  /**
+   * `redact` sees every chunk that is parsed. Chunks that are read by a template differ from one that it has seen in the
+   * model's output only.
+   */
+  constructor(repairs: Repairs, redact?: (chunk: ChatChunk) => ChatChunk) {
     this.#repairs = repairs;
+    this.#redact = redact;
   }
 
   /** Undefined for an event that says nothing: blank, a keep-alive, or not JSON. */
   read(data: string): ChatInput | undefined {
+    this.wasRedacted = false;
     for (let nth = 0; nth < this.#templates.length; nth += 1) {
-      const chunk = this.#templates[nth]?.read(data);
+      const template = this.#templates[nth] as ChunkTemplate;
+      const chunk = template.read(data);
       if (chunk === undefined) continue;
       if (nth > 0) this.#templates.unshift(...this.#templates.splice(nth, 1));
       this.#credit = learningCredit;
-      return chunk;
+      return template.hasNoise ? this.#redacted(chunk) : chunk;
     }
     return this.#parse(data);
   }
@@ -39,8 +49,9 @@ export class ChunkReader {
   #parse(data: string): ChatInput | undefined {
     const value = parseJson(data);
     if (isObject(value)) {
-      if (this.#credit > 0) this.#learn(data, value);
-      return value;
+      const chunk = this.#redacted(value);
+      if (this.#credit > 0 && !this.wasRedacted) this.#learn(data, value);
+      return chunk;
     }
     const text = data.trim();
     if (text === "[DONE]" || text === "DONE") return "[DONE]";
@@ -49,7 +60,13 @@ export class ChunkReader {
     const spliced = text.lastIndexOf("data: {");
     const rest = spliced > 0 ? parseJson(text.slice(spliced + 6)) : undefined;
     this.#repairs.add(isObject(rest) ? "event_spliced" : "event_not_json", text);
-    return isObject(rest) ? rest : undefined;
+    return isObject(rest) ? this.#redacted(rest) : undefined;
+  }
+
+  #redacted(chunk: ChatChunk): ChatChunk {
+    const redacted = this.#redact === undefined ? chunk : this.#redact(chunk);
+    this.wasRedacted = redacted !== chunk;
+    return redacted;
   }
 
   #learn(data: string, chunk: ChatChunk): void {
@@ -79,6 +96,8 @@ class ChunkTemplate {
   readonly #chunk: ChatChunk;
   readonly #holes: readonly Place[];
   readonly #parts: readonly string[];
+  /** True if strings change that are not the model's output. */
+  readonly hasNoise: boolean;
 
   static learn(data: string, chunk: ChatChunk): ChunkTemplate | undefined {
     const place = placeIn(chunk);
@@ -100,6 +119,7 @@ class ChunkTemplate {
     this.#chunk = chunk;
     this.#holes = holes;
     this.#parts = parts;
+    this.hasNoise = holes.length > 1;
   }
 
   read(data: string): ChatChunk | undefined {

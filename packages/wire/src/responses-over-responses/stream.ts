@@ -58,6 +58,8 @@ export class ResponsesOverResponses implements ClientTranslator<ResponsesInput, 
   /** The upstream itself called a call incomplete. */
   #hasHalfCall = false;
   readonly #budget: ReplyBudget;
+  /** The type of the last delta. */
+  #deltaType = "";
 
   constructor(options: ResponsesOverResponsesOptions) {
     this.repairs = options.repairs ?? new Repairs();
@@ -103,6 +105,8 @@ export class ResponsesOverResponses implements ClientTranslator<ResponsesInput, 
   }
 
   push(given: ResponsesInput, out: ResponsesInput[]): void {
+    if (this.#state === "streaming" && this.#isPlainDelta(given))
+      return this.#passDelta(given, out);
     const event = withoutEmptyErrors(this.#withModel(given));
     const type = nonEmptyString(event.type) ?? "";
     if (this.#state === "ended") return this.repairs.add("data_after_end", type);
@@ -116,10 +120,10 @@ export class ResponsesOverResponses implements ClientTranslator<ResponsesInput, 
     if (terminal !== undefined) return this.#end(terminal, out);
     if (type === "response.output_item.added") return this.#added(event, out);
     if (type === "response.output_item.done") return this.#done(event, out);
-    const passing = this.#items.of(event);
-    this.#count(passing, event, type);
-    const moved = passing !== undefined && this.#items.areMoved;
-    out.push(this.#numbered(moved ? withFields(event, { output_index: passing.index }) : event));
+    if (storedDeltas.has(type)) return this.#passDelta(event, out);
+    const isSilent = type.endsWith(".delta") && nonEmptyString(event["delta"]) === undefined;
+    if (!isSilent && !openings.has(type)) this.#budget.addText(0);
+    this.#pass(this.#items.of(event), event, out);
   }
 
   end(how: StreamEnd, out: ResponsesInput[]): void {
@@ -139,17 +143,31 @@ export class ResponsesOverResponses implements ClientTranslator<ResponsesInput, 
     return { ...event, response: { ...response, model: this.#response["model"] ?? model } };
   }
 
-  /** Counts what an event says; the deltas of an item are stored in case its end does not come. */
-  #count(passing: PassingItem | undefined, event: ResponsesInput, type: string): void {
-    if (!type.endsWith(".delta")) {
-      if (!openings.has(type)) this.#budget.addText(0);
-      return;
+  /** True for what nearly every event is: a delta with nothing to mend, of the same type as the last one. */
+  #isPlainDelta(event: ResponsesInput): boolean {
+    return (
+      event.type === this.#deltaType &&
+      event["error"] === undefined &&
+      event["response"] === undefined
+    );
+  }
+
+  /** The deltas of an item are stored in case its end does not come. */
+  #passDelta(event: ResponsesInput, out: ResponsesInput[]): void {
+    const passing = this.#items.of(event);
+    const { delta } = event;
+    if (typeof delta === "string" && delta !== "") {
+      // One string for all events of a type: its hash is computed once.
+      if (event.type !== this.#deltaType) this.#deltaType = event.type;
+      this.#budget.addText(delta.length);
+      passing?.said.set(this.#deltaType, (passing.said.get(this.#deltaType) ?? "") + delta);
     }
-    const delta = nonEmptyString(event["delta"]);
-    if (delta === undefined) return;
-    if (!storedDeltas.has(type)) return this.#budget.addText(0);
-    this.#budget.addText(delta.length);
-    passing?.said.set(type, (passing.said.get(type) ?? "") + delta);
+    this.#pass(passing, event, out);
+  }
+
+  #pass(passing: PassingItem | undefined, event: ResponsesInput, out: ResponsesInput[]): void {
+    const moved = passing !== undefined && this.#items.areMoved;
+    out.push(this.#numbered(moved ? withFields(event, { output_index: passing.index }) : event));
   }
 
   /** What an item says that its deltas did not. */

@@ -8,7 +8,8 @@ export type ResponsesInput = JsonObject & { type: string };
 
 /** The body of a Responses upstream's reply. A whole reply comes out as its terminal event. */
 export class ResponsesBody extends ReplyBody<ResponsesInput> {
-  constructor(options: ReplyBodyOptions) {
+  constructor(options: ReplyBodyOptions<ResponsesInput>) {
+    const { redact = (input) => input } = options;
     super(options, {
       event({ data, event }, out) {
         if (data === "") return false;
@@ -21,12 +22,13 @@ export class ResponsesBody extends ReplyBody<ResponsesInput> {
         }
         const type = nonEmptyString(value["type"]);
         if (type !== undefined) {
-          out.push(value as ResponsesInput);
-          return options.relay === true && event === type; // comparing the two takes time
+          const redacted = redact(value as ResponsesInput);
+          out.push(redacted);
+          return options.relay === true && redacted === value && event === type; // comparing the names takes time
         }
         // Some servers name the event in the event line only.
         const fails = event === undefined && (reportsError(value["error"]) || isErrorObject(value));
-        out.push({ ...value, type: fails ? "error" : (event ?? "unknown") });
+        out.push(redact({ ...value, type: fails ? "error" : (event ?? "unknown") }));
         return false;
       },
       whole: (reply, out) => void out.push(eventOfWholeReply(reply)),

@@ -278,8 +278,9 @@ export class ResponseReader {
     const passing = this.#items.of(event);
     this.#budget.addText(text.length);
     passing.type ??= key.startsWith("text") || key.startsWith("refusal") ? "message" : "reasoning";
-    passing.sent.set(key, (passing.sent.get(key) ?? "") + text);
-    passing.reasoningForm ??= reasoningFormOf(key);
+    const sent = passing.sent.get(key);
+    passing.sent.set(key, (sent ?? "") + text);
+    if (sent === undefined) passing.reasoningForm ??= reasoningFormOf(key);
     out.push(piece(text));
   }
 

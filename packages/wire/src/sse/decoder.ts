@@ -43,6 +43,7 @@ export class SseDecoder implements StreamMachine<string | Uint8Array, SseEvent> 
   retry: number | undefined;
   /** How many lines there were beside data, names of events, comments and blanks: ids, retry times, unknown fields. */
   otherLines = 0;
+  comments = 0;
 
   readonly #utf8: Utf8Decoder | undefined;
   readonly #maxEventLength: number;
@@ -92,7 +93,7 @@ export class SseDecoder implements StreamMachine<string | Uint8Array, SseEvent> 
     return this.#utf8.decode(bytes, { stream: true });
   }
 
-  /** The usual stream: lines end in `\n`, and nearly every event is one `data: ` line and a blank one. */
+  /** The usual stream: lines end in `\n`, and nearly every event is a name, one `data: ` line and a blank one. */
   #readLines(text: string, out: SseEvent[]): void {
     let at = 0;
     if (!this.#line.isEmpty) {
@@ -120,7 +121,10 @@ export class SseDecoder implements StreamMachine<string | Uint8Array, SseEvent> 
         at = end + 2;
         continue;
       }
-      this.#readLine(text.slice(at, end), out);
+      if (text.startsWith("event: ", at)) {
+        this.#limit(end - at);
+        this.#event = text.slice(at + 7, end);
+      } else this.#readLine(text.slice(at, end), out);
       at = end + 1;
     }
   }
@@ -159,7 +163,10 @@ export class SseDecoder implements StreamMachine<string | Uint8Array, SseEvent> 
     if (line === "") return this.#dispatch(out, true);
     this.#limit(line.length);
     const colon = line.indexOf(":");
-    if (colon === 0) return; // a comment
+    if (colon === 0) {
+      this.comments += 1;
+      return;
+    }
     const field = colon === -1 ? line : line.slice(0, colon);
     const value =
       colon === -1 ? "" : line.slice(line.charCodeAt(colon + 1) === SPACE ? colon + 2 : colon + 1);

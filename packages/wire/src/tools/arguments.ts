@@ -150,6 +150,7 @@ export class ArgumentsBuffer {
       this.#tail += text;
       return this.#dropPlaceholder();
     }
+    if (this.#sentLength > longestPlaceholder) return this.#grow(text);
     if (this.#isNull() && text.trimStart().startsWith("{")) this.#forgetPlaceholder();
     const start = this.#value.isEmpty ? firstNonBlank(text) : 0;
     if (start > 0) this.#leadingBlanks += text.slice(0, start);
@@ -166,6 +167,18 @@ export class ArgumentsBuffer {
     const unsent = this.#sentLength === 0 ? this.#value.toString() : added;
     this.#sentLength = this.#value.length;
     return unsent;
+  }
+
+  /** Appends to a value that is too long to be a placeholder: what nearly every fragment does. */
+  #grow(text: string): string {
+    const end = this.#boundary.feed(text, 0);
+    const added = end === -1 ? text : text.slice(0, end);
+    this.#value.add(added);
+    this.#sentLength += added.length;
+    if (end === -1) return added;
+    this.#valueEnded = true;
+    this.#tail = text.slice(end);
+    return added;
   }
 
   /** `{}` and then an object: Gemini's compatible endpoint opens a call so. */
@@ -249,23 +262,40 @@ export class ValueBoundary {
 
   /** The index behind the end of the value, or -1 while it goes on. */
   feed(text: string, from: number, to = text.length): number {
-    for (let at = from; at < to; at += 1) {
-      const code = text.charCodeAt(at);
+    let at = from;
+    while (at < to) {
       if (this.#inString) {
-        if (this.#escaped) this.#escaped = false;
-        else if (code === BACKSLASH) this.#escaped = true;
-        else if (code === QUOTE) {
-          this.#inString = false;
-          if (this.#depth === 0) return at + 1;
-        }
-      } else if (code === QUOTE) this.#inString = true;
+        at = this.#skipString(text, at, to);
+        if (!this.#inString && this.#depth === 0) return at;
+        continue;
+      }
+      const code = text.charCodeAt(at);
+      at += 1;
+      if (code === QUOTE) this.#inString = true;
       else if (code === OPEN_BRACE || code === OPEN_BRACKET) this.#depth += 1;
       else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
         this.#depth -= 1;
-        if (this.#depth <= 0) return at + 1;
+        if (this.#depth <= 0) return at;
       }
     }
     return -1;
+  }
+
+  /** Returns where the text goes on: behind the string, or at the end. */
+  #skipString(text: string, from: number, to: number): number {
+    let escaped = this.#escaped;
+    for (let at = from; at < to; at += 1) {
+      const code = text.charCodeAt(at);
+      if (escaped) escaped = false;
+      else if (code === BACKSLASH) escaped = true;
+      else if (code === QUOTE) {
+        this.#escaped = false;
+        this.#inString = false;
+        return at + 1;
+      }
+    }
+    this.#escaped = escaped;
+    return to;
   }
 }
 

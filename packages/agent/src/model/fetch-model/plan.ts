@@ -22,11 +22,7 @@ import {
   type StreamMachine,
 } from "@deltawire/wire";
 import type { Redactor } from "../../redaction/redactor.ts";
-import {
-  ChatReplyRedactor,
-  ResponsesReplyRedactor,
-  type ReplyRedactor,
-} from "../../redaction/upstream-reply.ts";
+import { redactChat, redactResponses } from "../../redaction/upstream-reply.ts";
 
 /** What a server is asked, and how its reply is read. */
 export interface Plan {
@@ -68,7 +64,12 @@ function chatPlan(request: ResponsesRequest, options: PlanOptions): Plan {
     repairs,
     reply: () =>
       replyOf<ChatInput>({
-        body: new ChatBody({ repairs, utf8: new TextDecoder(), expect: "stream" }),
+        body: new ChatBody({
+          repairs,
+          redact: redactChat(redactor),
+          utf8: new TextDecoder(),
+          expect: "stream",
+        }),
         translator: new ResponsesOverChat({
           ...forTheReply,
           responseId: newId("resp"),
@@ -78,7 +79,6 @@ function chatPlan(request: ResponsesRequest, options: PlanOptions): Plan {
           estimateInputTokens: () => estimateRequestTokens(body),
         }),
         errorOf: (input) => (input === "[DONE]" ? undefined : errorIn(input)),
-        redactor: new ChatReplyRedactor(redactor),
       }),
   };
 }
@@ -92,7 +92,12 @@ function responsesPlan(request: ResponsesRequest, options: PlanOptions): Plan {
     repairs,
     reply: () =>
       replyOf<ResponsesInput>({
-        body: new ResponsesBody({ repairs, utf8: new TextDecoder(), expect: "stream" }),
+        body: new ResponsesBody({
+          repairs,
+          redact: redactResponses(redactor),
+          utf8: new TextDecoder(),
+          expect: "stream",
+        }),
         translator: new ResponsesOverResponses({
           repairs,
           responseId: newId("resp"),
@@ -100,7 +105,6 @@ function responsesPlan(request: ResponsesRequest, options: PlanOptions): Plan {
           estimateInputTokens: () => estimateRequestTokens(body),
         }),
         errorOf: (input) => (input.type === "error" ? errorOfEvent(input) : undefined),
-        redactor: new ResponsesReplyRedactor(redactor),
       }),
   };
 }
@@ -108,6 +112,7 @@ function responsesPlan(request: ResponsesRequest, options: PlanOptions): Plan {
 type Event = ResponseEvent | JsonObject;
 
 interface ReplyParts<In> {
+  /** Redacts what it reads. */
   body: StreamMachine<Uint8Array, In>;
   translator: StreamMachine<In, Event> & {
     readonly awaitsEnd?: boolean;
@@ -115,8 +120,6 @@ interface ReplyParts<In> {
   };
   /** The error that an event of the server is, if it is one. */
   errorOf: (input: In) => unknown;
-  /** Takes secrets out of everything but the model's output. */
-  redactor: ReplyRedactor<In>;
 }
 
 function replyOf<In>(parts: ReplyParts<In>): Reply {
@@ -168,10 +171,9 @@ export class Reply<In = unknown> {
   }
 
   #translate(out: Event[]): void {
-    const { translator, errorOf, redactor } = this.#parts;
-    for (const received of this.#inputs.splice(0)) {
+    const { translator, errorOf } = this.#parts;
+    for (const input of this.#inputs.splice(0)) {
       if (this.ended) break;
-      const input = redactor.redact(received);
       if (!this.#begun) {
         const refusal = errorOf(input);
         if (refusal !== undefined) {
