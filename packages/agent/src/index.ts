@@ -2,11 +2,15 @@ export { defineAgent, usualLimits, type Agent, type AgentDefinition } from "./ag
 export { defineTool } from "./define-tool.ts";
 export type {
   CallPolicy,
+  ImageStream,
+  Media,
   ResultPolicy,
+  StreamedBlock,
   Tool,
   ToolContext,
   ToolDefinition,
   ToolGroup,
+  ToolStream,
 } from "./tool.ts";
 export type { Checked, InputSchema, StandardSchema } from "./schemas/input-schema.ts";
 export { runTask, type RunningTask, type RunTaskOptions } from "./run-task.ts";

@@ -47,6 +47,11 @@ export interface RuntimeOptions {
   /** Takes secrets out of what tools give and of what models fail with, before it is written. */
   redact?: (text: string) => string;
   /**
+   * Where a secret may begin that continues behind the end of a text; its length if there is none. Without it, and with
+   * `redact`, a text that a tool streams is shown when it is complete.
+   */
+  secretStart?: (text: string) => number;
+  /**
    * Where the long values of a chat are kept, so that models can pass them on by name. Undefined: nowhere, as for a task
    * that answers in none.
    */
@@ -80,6 +85,7 @@ export class Runtime {
     this.#options = {
       price: () => undefined,
       redact: (text) => text,
+      ...(options.redact === undefined && { secretStart: (text: string) => text.length }),
       variablesOf: () => undefined,
       cutsOf: () => undefined,
       sha256: (what) => createHash("sha256").update(what).digest("hex"),

@@ -1,4 +1,4 @@
-import type { BlobStore, Effect } from "@deltawire/tasks";
+import type { BlobStore, Effect, Grouped } from "@deltawire/tasks";
 import type { JsonObject } from "@deltawire/wire";
 import type { Checked, InputSchema } from "./schemas/input-schema.ts";
 
@@ -44,8 +44,50 @@ export interface ToolContext {
   /** 1, and more after a crash. */
   readonly attempt: number;
   readonly blobs: BlobStore;
+  /** How far it is. Shown while it runs, and no part of its result. */
   progress(message: string, fraction?: number): void;
+  /** Adds blocks to the result while the tool runs. */
+  readonly stream: ToolStream;
 }
+
+/**
+ * Adds blocks to the result of a call while its tool runs: people see them at once, also after a reload. They come before what
+ * the tool returns, and stay if it fails. If a person has to release the result, nothing is shown until then. One block is
+ * open at a time. Throws a RangeError beyond 10,000,000 characters, 1,000 blocks or 128 MB of media.
+ */
+export interface ToolStream {
+  /** Adds text to the open text block. After a block of another kind, or with another `id`, a new one begins. */
+  text(delta: string, group?: Grouped): void;
+  /** Adds a complete block. */
+  block(block: StreamedBlock): void;
+  /** Announces an image that is being made. Its `partial` shows how far it is, its `done` completes it. */
+  image(group?: Grouped): ImageStream;
+  /** Announces audio; its `done` completes it. */
+  audio(about?: Grouped & { transcript?: string }): { done(audio: Media<"audio">): void };
+  /** Announces a file; its `done` completes it. */
+  file(about?: FileAbout): { done(file: Media<"file">): void };
+}
+
+export interface ImageStream {
+  /** Replaces the image that is shown. Up to 100 of them are. */
+  partial(image: Media<"image">): void;
+  done(image: Media<"image">): void;
+}
+
+/** Bytes, or an address: `{ image_url: { url } }`. */
+export type Media<Kind extends "image" | "audio" | "file"> =
+  | { bytes: Uint8Array; media_type?: string }
+  | { [Key in `${Kind}_url`]: { url: string } };
+
+export type FileAbout = Grouped & { filename?: string; media_type?: string };
+
+/** Blocks with the same `id` are one group, which the model can cite. */
+export type StreamedBlock =
+  | ({ type: "text"; text: string } & Grouped)
+  | ({ type: "data"; data: unknown } & Grouped)
+  | ({ type: "image" } & Media<"image"> & Grouped)
+  | ({ type: "audio"; transcript?: string } & Media<"audio"> & Grouped)
+  | ({ type: "file" } & Media<"file"> & FileAbout);
 
 /** Tools that are switched on together. */
 export interface ToolGroup {
@@ -82,7 +124,8 @@ export interface ToolDefinition<Input> {
   /** True if this call needs no approval, whatever the policy: an allow-list. If it throws, a person is asked. */
   allows?: (input: Input) => boolean | Promise<boolean>;
   /**
-   * Returns `{ message_content, block_list }`, or any value, which becomes both. What it throws is told to the model.
+   * Returns `{ message_content, block_list }`, or any value, which becomes both. What it throws is told to the model. Where
+   * `context.stream` has added blocks, they come first, and nothing has to be returned.
    */
   run: (input: Input, context: ToolContext) => unknown;
 }

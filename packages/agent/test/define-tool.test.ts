@@ -2,17 +2,10 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { defineTool } from "../src/define-tool.ts";
 import type { StandardSchema } from "../src/schemas/input-schema.ts";
-import type { ToolContext, ToolDefinition } from "../src/tool.ts";
+import type { ToolDefinition } from "../src/tool.ts";
+import { toolContext } from "./tool-context.ts";
 
-const context: ToolContext = {
-  signal: new AbortController().signal,
-  taskId: "task_1",
-  callId: "call_1",
-  idempotencyKey: "key_1",
-  attempt: 1,
-  blobs: { put: async () => "", get: async () => undefined },
-  progress: () => {},
-};
+const context = toolContext();
 
 test("what a definition leaves out is filled in with what is safe", () => {
   const tool = defineTool({ name: "ping", description: "Answers.", run: () => "pong" });

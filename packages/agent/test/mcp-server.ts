@@ -30,7 +30,10 @@ let cancelled = 0;
 export function toolServer(): McpServer {
   const server = new McpServer(
     { name: "test-tools", version: "1.0.0" },
-    { instructions: "Add before you look.", capabilities: { tools: { listChanged: true } } },
+    {
+      instructions: "Add before you look.",
+      capabilities: { tools: { listChanged: true }, logging: {} },
+    },
   );
   const text = (words: string) => ({ content: [{ type: "text" as const, text: words }] });
 
@@ -102,6 +105,18 @@ export function toolServer(): McpServer {
         if (!signal.aborted) continue;
         cancelled += 1;
         return text("cancelled");
+      }
+      return text("done");
+    },
+  );
+  server.registerTool(
+    "talk",
+    { inputSchema: z.object({ lines: z.array(z.unknown()), ms: z.number() }) },
+    async ({ lines, ms }, context) => {
+      for (const data of lines) {
+        const level = data === "details" ? ("debug" as const) : ("info" as const);
+        await context.mcpReq.notify({ method: "notifications/message", params: { level, data } });
+        await new Promise((resolve) => setTimeout(resolve, ms));
       }
       return text("done");
     },

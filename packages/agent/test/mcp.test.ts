@@ -154,6 +154,35 @@ describe.each(servers)("a server %s", (_name, start) => {
     });
   });
 
+  test("shows its log lines as progress of the only call under way, and of none if there are several", async () => {
+    const { tool } = await connected(await start());
+    const told: unknown[] = [];
+    const progress = (message: string): void => void told.push(message);
+    const lines = ["details", "reading", { message: "writing" }, "closing"];
+    await ran(tool("talk"), { lines, ms: 150 }, { progress });
+    expect(told).toEqual(["reading", "writing", "closing"].slice(0, Math.max(1, told.length)));
+    expect(told.length).toBeGreaterThan(0);
+    told.length = 0;
+    const stop = new AbortController();
+    const { promise: heard, resolve } = Promise.withResolvers<void>();
+    const first = ran(
+      tool("talk"),
+      { lines: ["first"], ms: 60_000 },
+      {
+        signal: stop.signal,
+        progress: (message) => {
+          told.push(message);
+          resolve();
+        },
+      },
+    );
+    await heard;
+    await ran(tool("talk"), { lines: ["second"], ms: 0 }, { progress });
+    stop.abort();
+    await failing(first);
+    expect(told).toEqual(["first"]);
+  });
+
   test("tells its progress, and is told when a call is cancelled", async () => {
     const { tool } = await connected(await start());
     const told: unknown[] = [];

@@ -1,3 +1,4 @@
+import { StreamedOutput } from "../src/calls/streamed-output.ts";
 import type { Tool, ToolContext, ToolGroup } from "../src/tool.ts";
 
 /** What a tool gets when it runs, with what it tells kept in `told`. */
@@ -5,13 +6,15 @@ export function toolContext(
   more: Partial<ToolContext> = {},
 ): ToolContext & { readonly told: string[] } {
   const told: string[] = [];
+  const blobs = { put: async () => "", get: async () => undefined };
   return {
     signal: new AbortController().signal,
     taskId: "task_1",
     callId: "call_1",
     idempotencyKey: "key_1",
     attempt: 1,
-    blobs: { put: async () => "", get: async () => undefined },
+    blobs,
+    stream: new StreamedOutput({ blobs }),
     progress: (message) => void told.push(message),
     told,
     ...more,

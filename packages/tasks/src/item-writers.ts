@@ -8,7 +8,16 @@ import {
   type ContentEnd,
   type ItemContext,
 } from "./item-context.ts";
-import type { Annotation, Block, ImageBlock, Outcome, TextBlock } from "./items.ts";
+import type {
+  Annotation,
+  AudioBlock,
+  Block,
+  FileBlock,
+  ImageBlock,
+  Outcome,
+  TextBlock,
+} from "./items.ts";
+import type { Part } from "./log-notes.ts";
 import { PairJoiner, piecesOf, toWellFormed } from "./well-formed.ts";
 
 /** What came of a call. A sub-agent's items come as a task of their own, and then no blocks are written here. */
@@ -20,10 +29,16 @@ export class ToolResultWriter {
   readonly #blocks: BlockWriter;
   readonly #isChild: () => boolean;
 
-  /** `opened` are the blocks of a result that an earlier process has opened. */
-  constructor(context: ItemContext, callId: string, isChild: () => boolean, opened?: Block[]) {
+  /** `opened` are the blocks of a result that is open already; `part` is the last of them if that is open too. */
+  constructor(
+    context: ItemContext,
+    callId: string,
+    isChild: () => boolean,
+    opened?: Block[],
+    part?: Part,
+  ) {
     this.#context = context;
-    this.#blocks = new BlockWriter(context, opened);
+    this.#blocks = new BlockWriter(context, opened, part);
     this.#isChild = isChild;
     this.itemId = context.itemId;
     this.outputIndex = context.outputIndex;
@@ -40,6 +55,21 @@ export class ToolResultWriter {
     this.#blocks.block(block);
   }
 
+  /** Grows a text; opens one where none is open. Any other block closes it. */
+  textDelta(delta: string): void {
+    this.#blocks.textDelta(delta);
+  }
+
+  /** Announces audio or a file, whose address may be empty; `block` completes it. */
+  openMedium(block: AudioBlock | FileBlock): void {
+    this.#blocks.openMedium(block);
+  }
+
+  /** Closes the block that is open as what it is by now. */
+  closeBlock(): void {
+    this.#blocks.closeBlock();
+  }
+
   /** Tells that a picture is being made; `block` closes it. */
   openImage(numbered: { id?: number } = {}): void {
     this.#blocks.openImage(numbered);
@@ -50,16 +80,31 @@ export class ToolResultWriter {
     this.#blocks.partialImage(block);
   }
 
-  done(end: ContentEnd & { outcome?: Outcome; blocks?: boolean } = {}): void {
+  /**
+   * `numbers` are the numbers of blocks that were written without one, by their index: of a streamed block it is known only
+   * when the result is complete. Their references are added after this.
+   */
+  done(
+    end: ContentEnd & {
+      outcome?: Outcome;
+      blocks?: boolean;
+      numbers?: ReadonlyMap<number, number>;
+    } = {},
+  ): void {
     const { itemId: id, callId: call_id } = this;
     const isChild = end.blocks === false || this.#isChild();
+    this.closeBlock();
+    const numbered = this.#blocks.list.map((block, index): Block => {
+      const number = end.numbers?.get(index);
+      return number === undefined ? block : { ...block, id: number };
+    });
     const item = {
       type: "tool_result" as const,
       id,
       call_id,
       ...(isChild ? { status: end.status ?? "completed" } : unlessCompleted(end.status)),
       ...(end.outcome === undefined ? {} : { outcome: end.outcome }),
-      ...(isChild ? {} : { block_list: [...this.#blocks.list] }),
+      ...(isChild ? {} : { block_list: numbered }),
       ...publicContent(this.#context, () => end.content),
     };
     this.#context.write(

@@ -132,13 +132,31 @@ export class TaskWriter {
     return new ToolResultWriter(this.#newItem("fco"), callId, () => this.#hasChild(callId));
   }
 
-  /** A result that is open, as an earlier process may have left that of a sub-agent. */
-  openResult(callId: string): ToolResultWriter | undefined {
+  hasOpenResult(callId: string): boolean {
+    return this.#notes.calls.get(callId)?.result?.state === "open";
+  }
+
+  /**
+   * A result that is open. If an earlier process has left blocks in it, it is retracted and opened anew with the same
+   * blocks: it is not known whether the last of them is complete. With `blocks: "dropped"` it is opened anew, without them.
+   */
+  openResult(
+    callId: string,
+    { blocks = "kept" }: { blocks?: "kept" | "dropped" } = {},
+  ): ToolResultWriter | undefined {
     const result = this.#notes.calls.get(callId)?.result;
     if (result?.state !== "open") return undefined;
-    const context = this.#context(result.id, result.index);
-    const blocks: Block[] = [...result.blocks];
-    return new ToolResultWriter(context, callId, () => this.#hasChild(callId), blocks);
+    const isChild = (): boolean => this.#hasChild(callId);
+    // A result that is cited before it is closed is none of this runtime, and cannot be retracted.
+    const mayRetract = result.blocks.length > 0 && !isChild() && !result.cited;
+    if (!mayRetract || (blocks === "kept" && !result.restored)) {
+      const context = this.#context(result.id, result.index);
+      return new ToolResultWriter(context, callId, isChild, [...result.blocks], result.part);
+    }
+    this.retract(result.id, "interrupted");
+    const again = this.toolResult(callId);
+    if (blocks === "kept") for (const block of result.blocks) again.block(block);
+    return again;
   }
 
   /** `known` tells which numbers can be cited: those that this task has references for, unless it says otherwise. */

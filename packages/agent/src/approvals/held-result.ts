@@ -1,7 +1,7 @@
 import type { Outcome, TaskApproval, ToolCallItem, ToolOutput } from "@deltawire/tasks";
-import { readable } from "../calls/execute-call.ts";
 import type { Executed } from "../calls/executed.ts";
 import { excerpts } from "../calls/long-results.ts";
+import { readable } from "../calls/readable.ts";
 import { helpOf } from "../run/sub-agent.ts";
 import type { TaskRun } from "../run/task-run.ts";
 

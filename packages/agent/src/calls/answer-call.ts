@@ -1,9 +1,11 @@
 import {
   withoutMarkers,
+  type Block,
   type ContentPart,
   type Execution,
   type ToolCallItem,
   type ExpandedArguments,
+  type ToolBlock,
   type ToolOutput,
   type ToolResultWriter,
 } from "@deltawire/tasks";
@@ -16,12 +18,13 @@ import {
 } from "../approvals/call-approval.ts";
 import { checkArguments, type CheckedArguments } from "../schemas/check-arguments.ts";
 import { messageOf } from "../event-text.ts";
-import { executeCall, readable } from "./execute-call.ts";
+import { executeCall } from "./execute-call.ts";
 import { isHeld, type Executed } from "./executed.ts";
 import { released } from "../approvals/held-result.ts";
 import type { Lanes } from "../run/lanes.ts";
 import { shorten, wholeText, type Shortened } from "./long-results.ts";
 import { namedArguments, namedResult, nameNote } from "./named-values.ts";
+import { readable } from "./readable.ts";
 import { statusOf } from "./refuse-call.ts";
 import { unlessStopped } from "../run/stop.ts";
 import { helpOfOneGone } from "../run/sub-agent.ts";
@@ -41,17 +44,31 @@ import type { Variables } from "../variables/variables.ts";
  */
 export async function answerCall(run: TaskRun, call: ToolCallItem, lanes: Lanes): Promise<void> {
   const { task, activity, tree } = run;
-  const result = task.openResult(call.call_id) ?? task.toolResult(call.call_id);
+  const result = resultOf(run, call);
   activity.set(call.call_id, []);
   try {
-    await close(run, call, result, await answer(run, call, lanes));
+    await close(run, call, result, await answer(run, call, lanes, result));
   } finally {
     tree.atWork.delete(call.call_id);
     activity.delete(call.call_id);
   }
 }
 
-async function answer(run: TaskRun, call: ToolCallItem, lanes: Lanes): Promise<Executed> {
+/** Where the call is run again, what the interrupted run streamed is dropped: it is streamed again. */
+function resultOf(run: TaskRun, call: ToolCallItem): ToolResultWriter {
+  const { task, toolset } = run;
+  const ran = task.state.executions.findLast(({ call_id }) => call_id === call.call_id);
+  const runsAgain = ran !== undefined && mayRunAgain(ran, toolset.tools.get(call.name));
+  const blocks = runsAgain ? "dropped" : "kept";
+  return task.openResult(call.call_id, { blocks }) ?? task.toolResult(call.call_id);
+}
+
+async function answer(
+  run: TaskRun,
+  call: ToolCallItem,
+  lanes: Lanes,
+  result: ToolResultWriter,
+): Promise<Executed> {
   const tool = run.toolset.tools.get(call.name);
   const ran = run.task.state.executions.findLast(({ call_id }) => call_id === call.call_id);
   const before = ran === undefined ? undefined : await fromBefore(run, call, tool, ran);
@@ -70,7 +87,7 @@ async function answer(run: TaskRun, call: ToolCallItem, lanes: Lanes): Promise<E
   const input = await callInput(run, call, tool);
   if ("outcome" in input) return input;
   const checkedCall = { call, tool, input: input.value };
-  const executed = await lanes.run(tool.parallel, () => executeCall(run, checkedCall, ran));
+  const executed = await lanes.run(tool.parallel, () => executeCall(run, checkedCall, ran, result));
   return isHeld(run.agent, tool, executed.outcome) ? released(run, call, executed) : executed;
 }
 
@@ -121,12 +138,16 @@ async function fromBefore(
 ): Promise<Executed | undefined> {
   const held = run.approvals().some((one) => one.call_id === call.call_id && one.kind === "result");
   if (held) return released(run, call);
-  const mayRunAgain = ran.effect !== "once" && tool?.effect !== "once";
+  const runsAgain = mayRunAgain(ran, tool);
   if (ran.outcome === undefined) {
     run.task.executionDone(call.call_id, ran.execution_id, "unknown", 0);
-    if (!mayRunAgain) run.task.update(call.id, { status: "unknown" });
+    if (!runsAgain) run.task.update(call.id, { status: "unknown" });
   }
-  return mayRunAgain ? undefined : reconciled(run, call, tool);
+  return runsAgain ? undefined : reconciled(run, call, tool);
+}
+
+function mayRunAgain(ran: Execution, tool: Tool | undefined): boolean {
+  return ran.effect !== "once" && tool?.effect !== "once";
 }
 
 /** Nobody knows whether it was done: a person looks, and says. */
@@ -205,25 +226,40 @@ async function close(
   const numbered = pool.last;
   record?.();
   const { content, blocks, references } = pool.add(short.output, result.itemId);
-  for (const block of blocks) result.block(block);
-  for (const reference of references) task.referenceAdded(reference);
+  const { written = 0 } = executed;
+  result.closeBlock();
+  for (const block of blocks.slice(written)) result.block(block);
+  const numbers = numbersOf(blocks.slice(0, written));
+  const addReferences = (): void => {
+    for (const reference of references) task.referenceAdded(reference);
+  };
+  // A block that was streamed gets its number when the result is done, and can be referred to then.
+  if (numbers.size === 0) addReferences();
   result.done({
     ...(status === "completed" ? {} : { status }),
     ...(outcome === "completed" ? {} : { outcome }),
+    numbers,
     content: [...before, ...content, ...behind],
     private: {
       pool: pool.toJson(numbered),
       ...(short.whole === undefined ? {} : { whole: short.whole }),
     },
   });
+  if (numbers.size > 0) addReferences();
   task.update(call.id, { status, outcome });
+}
+
+function numbersOf(blocks: readonly Block[]): ReadonlyMap<number, number> {
+  return new Map(
+    blocks.flatMap(({ id }, index): [number, number][] => (id === undefined ? [] : [[index, id]])),
+  );
 }
 
 /** A result whose pictures or whose length the store does not take is told as that. */
 async function kept(
   run: TaskRun,
   call: ToolCallItem,
-  { output, outcome, fromTool }: Executed,
+  { output, outcome, fromTool, written = 0 }: Executed,
 ): Promise<{ short: Shortened; outcome: Executed["outcome"] }> {
   const { options, cuts } = run.tree;
   const { blobs } = options;
@@ -235,12 +271,19 @@ async function kept(
     return { short, outcome };
   } catch (error) {
     const text = `The call was run, but its result could not be kept: ${messageOf(error)}`;
+    const streamed = written === 0 ? [] : (output as ToolOutput).block_list.slice(0, written);
     const told: ToolOutput = {
       message_content: [{ type: "text", text }],
-      block_list: [{ type: "text", text }],
+      block_list: [...streamed.map(withoutGroup), { type: "text", text }],
     };
     return { short: { output: told }, outcome: "failed" };
   }
+}
+
+/** The model receives no content that it could cite. */
+function withoutGroup(block: ToolBlock): ToolBlock {
+  const { id: _id, title: _title, url: _url, ...rest } = block;
+  return rest;
 }
 
 /** Told to the model before the result. */

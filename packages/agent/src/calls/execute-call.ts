@@ -1,21 +1,19 @@
-import {
-  normalizeToolOutput,
-  toWellFormed,
-  type BlobStore,
-  type Effect,
-  type Execution,
-  type ToolCallItem,
-  type ToolOutput,
+import type {
+  Effect,
+  Execution,
+  ToolCallItem,
+  ToolOutput,
+  ToolResultWriter,
 } from "@deltawire/tasks";
 import { executedHash } from "../approvals/call-approval.ts";
-import { withBlobs } from "../log/blobs.ts";
 import { brief, messageOf } from "../event-text.ts";
 import { isHeld, resultPolicy, type Executed } from "./executed.ts";
 import { hashOf, pageOf } from "./long-results.ts";
+import { withStreamed } from "./readable.ts";
 import { readResult, type HelpWanted, type PageWanted } from "../run/own-tools.ts";
-import { redactedOutput } from "../redaction/tool-output.ts";
 import { runTool, type ToolRun } from "./run-tool.ts";
 import { isLeft, stoppedBy } from "../run/stop.ts";
+import { StreamedOutput, type Streamed } from "./streamed-output.ts";
 import type { TaskRun } from "../run/task-run.ts";
 import type { Tool } from "../tool.ts";
 import { unreachable } from "../unreachable.ts";
@@ -31,6 +29,7 @@ export async function executeCall(
   run: TaskRun,
   { call, tool, input }: CheckedCall,
   before: Execution | undefined,
+  result: ToolResultWriter,
 ): Promise<Executed> {
   const { task, tree, signal } = run;
   tree.mayBegin(signal);
@@ -72,23 +71,32 @@ export async function executeCall(
   async function carriedOut(): Promise<Executed> {
     if (tool === run.toolset.help) return run.askAgent(call, input as HelpWanted);
     if (tool === readResult) return readOn(run, input as PageWanted);
+    // Of a result that a person may refuse nothing is shown before.
+    const isShown = resultPolicy(run.agent, tool) === "never";
+    const { blobs, redact, secretStart } = tree.options;
+    const shownIn = isShown ? result : undefined;
+    const stream = new StreamedOutput({ blobs, redact, secretStart, result: shownIn });
     const context = {
       taskId: task.taskId,
       callId: call.call_id,
       idempotencyKey,
       attempt,
-      blobs: tree.options.blobs,
+      blobs,
+      stream,
       progress: (message: string, fraction?: number): void => {
-        // Of a result that a person may refuse nothing is told before.
-        const told = resultPolicy(run.agent, tool) === "never" ? tree.told(message) : undefined;
+        const told = isShown ? tree.told(message) : undefined;
         if (told !== undefined || fraction !== undefined)
           task.executionProgress(call.call_id, executionId, told, fraction);
       },
     };
-    const ended = await runTool(tool, input, context, signal);
-    // Another process goes on; but what is known is kept.
-    if (isLeft(signal) && !isKnown(ended, effect)) throw stoppedBy(signal);
-    return executedBy(run, tool, ended);
+    try {
+      const ended = await runTool(tool, input, context, signal);
+      // Another process goes on; but what is known is kept.
+      if (isLeft(signal) && !isKnown(ended, effect)) throw stoppedBy(signal);
+      return await executedBy(run, tool, ended, await stream.end());
+    } finally {
+      stream.stop();
+    }
   }
 }
 
@@ -98,17 +106,46 @@ function isKnown(ended: ToolRun, effect: Effect): boolean {
   return effect === "once" && (ended.is !== "stopped" || ended.ended);
 }
 
-/** Secrets are taken out here, once, of all that a tool gives: whatever becomes of it later is made of this. */
-async function executedBy(run: TaskRun, tool: Tool, ended: ToolRun): Promise<Executed> {
+/**
+ * Secrets are removed here, once, from all that a tool returns: whatever becomes of it later is made of this. They are not in
+ * what was streamed.
+ */
+async function executedBy(
+  run: TaskRun,
+  tool: Tool,
+  ended: ToolRun,
+  streamed: Streamed,
+): Promise<Executed> {
   const { redact, blobs } = run.tree.options;
+  const { written } = streamed;
+  if (ended.is === "returned" && streamed.failure === undefined) {
+    try {
+      const output = await withStreamed(streamed.output, ended.value, { blobs, redact });
+      return { outcome: "completed", output, written };
+    } catch (error) {
+      return after(failed("The tool returned what cannot be read", redact(messageOf(error))));
+    }
+  }
+  return after(notReturned(run, tool, ended, streamed));
+
+  /** People and the model also get what it streamed before. */
+  function after(executed: Executed): Executed {
+    if (streamed.output.block_list.length === 0) return executed;
+    const text = { type: "text" as const, text: String(executed.output) };
+    const { message_content, block_list } = streamed.output;
+    const output: ToolOutput = {
+      message_content: [...message_content, text],
+      block_list: [...block_list, text],
+    };
+    return { ...executed, output, written };
+  }
+}
+
+function notReturned(run: TaskRun, tool: Tool, ended: ToolRun, streamed: Streamed): Executed {
+  const { redact } = run.tree.options;
   switch (ended.is) {
     case "returned":
-      try {
-        const output = redactedOutput(await readable(ended.value, blobs), redact);
-        return { outcome: "completed", output };
-      } catch (error) {
-        return failed("The tool returned what cannot be read", redact(messageOf(error)));
-      }
+      return failed("What the tool streamed cannot be stored", redact(messageOf(streamed.failure)));
     case "threw":
       return failed("The tool failed", redact(ended.message));
     case "timeout": {
@@ -141,15 +178,4 @@ async function readOn(run: TaskRun, { result, offset }: PageWanted): Promise<Exe
     };
   const text = Buffer.from(blob.bytes).toString("utf8");
   return { outcome: "completed", output: pageOf(text, result, offset, { cuts: run.tree.cuts }) };
-}
-
-/** Whatever a tool returned, as parts and blocks; throws where it can be neither. */
-export async function readable(output: unknown, blobs: BlobStore): Promise<ToolOutput> {
-  const { message_content, block_list } = normalizeToolOutput(await withBlobs(output, blobs));
-  return {
-    message_content: message_content.map((part) =>
-      part.type === "text" ? { ...part, text: toWellFormed(part.text) } : part,
-    ),
-    block_list,
-  };
 }

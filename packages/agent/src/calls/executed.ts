@@ -6,6 +6,8 @@ import type { ResultPolicy, Tool } from "../tool.ts";
 export interface Executed {
   outcome: Outcome;
   output: unknown;
+  /** So many of its blocks are in the log already: the tool has streamed them. */
+  written?: number;
   /** What it failed with, for the record of its run. */
   error?: string;
   /** Writes that the run has ended: together with what came of it, so that neither is kept without the other. */

@@ -20,6 +20,7 @@ export function refuseCall(
 ): void {
   const result = task.openResult(call.call_id) ?? task.toolResult(call.call_id);
   const status = statusOf[outcome];
+  result.closeBlock();
   const hasChild = call.child_task_ids !== undefined;
   if (!hasChild) result.block({ type: "text", text: reason });
   result.done({ status, outcome, content: [{ type: "text", text: reason }] });

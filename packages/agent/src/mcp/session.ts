@@ -30,6 +30,8 @@ export interface SessionListener {
 export interface CallOptions {
   signal: AbortSignal;
   onprogress: ProgressCallback;
+  /** A line of the server's log while this is its only call: the protocol does not say which call a line belongs to. */
+  onlog: (line: string) => void;
   /** Whether it does no harm if the call is done twice. */
   again: boolean;
 }
@@ -64,6 +66,8 @@ export class McpSession {
   #unmade: Connection | undefined;
   #connection: Connection | undefined;
   #isClosed = false;
+  /** Of the calls under way. */
+  readonly #logListeners = new Set<(line: string) => void>();
   /** Every server of today takes the handshake of 2025; one that answers and refuses it may be of the next kind. */
   #handshake: "legacy" | "auto" = "legacy";
   instructions: string | undefined;
@@ -81,7 +85,20 @@ export class McpSession {
   async call(
     tool: ListedTool,
     input: JsonObject,
-    { signal, onprogress, again }: CallOptions,
+    { onlog, ...options }: CallOptions,
+  ): Promise<CallToolResult> {
+    this.#logListeners.add(onlog);
+    try {
+      return await this.#call(tool, input, options);
+    } finally {
+      this.#logListeners.delete(onlog);
+    }
+  }
+
+  async #call(
+    tool: ListedTool,
+    input: JsonObject,
+    { signal, onprogress, again }: Omit<CallOptions, "onlog">,
   ): Promise<CallToolResult> {
     for (let tried = 0; ; tried += 1) {
       const connection = await this.#reach(signal);
@@ -165,6 +182,10 @@ export class McpSession {
         },
       },
     );
+    client.setNotificationHandler("notifications/message", ({ params: { level, data } }) => {
+      const [only, ...others] = this.#logListeners;
+      if (level !== "debug" && others.length === 0) only?.(logLine(data));
+    });
     const connection: Connection = { client, transport };
     const listAgain = oneAtATime(listAgainMs, async () => {
       try {
@@ -278,6 +299,12 @@ const resultValidator = {
     };
   },
 };
+
+function logLine(data: unknown): string {
+  if (typeof data === "string") return data;
+  const message = (data as { message?: unknown } | null)?.message;
+  return typeof message === "string" ? message : JSON.stringify(data);
+}
 
 /** Work that runs once at a time and not more often than in every interval; what is asked for meanwhile is done once. */
 function oneAtATime(intervalMs: number, work: () => Promise<void>): () => void {

@@ -41,19 +41,18 @@ export function toolOf(
       const progress = new ProgressThrottle((message, fraction) =>
         context.progress(message, fraction),
       );
+      const shown = (message: string): string => shortened(redact(message), maxProgressLength);
+      let fraction: number | undefined;
       try {
         const result = await session.call(listed, given as JsonObject, {
           signal: context.signal,
           again: effect !== "once",
-          onprogress: ({ progress: done, total, message }) =>
-            progress.report(
-              message === undefined
-                ? total === undefined
-                  ? `${done}`
-                  : `${done} of ${total}`
-                : shortened(redact(message), maxProgressLength),
-              total === undefined || !(total > 0) ? undefined : Math.min(1, done / total),
-            ),
+          onprogress: ({ progress: done, total, message }) => {
+            fraction = total === undefined || !(total > 0) ? undefined : Math.min(1, done / total);
+            const count = total === undefined ? `${done}` : `${done} of ${total}`;
+            progress.report(message === undefined ? count : shown(message), fraction);
+          },
+          onlog: (line) => progress.report(shown(line), fraction),
         });
         return outputOf(result, redact);
       } finally {

@@ -1,6 +1,7 @@
 import type { Placeholder } from "@deltawire/tasks/chats";
 import { runInTurns } from "../event-loop.ts";
-import type { Tool } from "../tool.ts";
+import { StreamedOutput } from "../calls/streamed-output.ts";
+import type { StreamedBlock, Tool, ToolStream } from "../tool.ts";
 import type { Vault } from "./vault.ts";
 
 /**
@@ -26,12 +27,31 @@ export function maskedTool(
         eachText(input, (text) => vault.maskSteps(text)),
         context.signal,
       );
-      const result = await tool.run(masked, context);
+      const stream = new StreamedOutput({ blobs: context.blobs });
+      let result: unknown;
+      try {
+        result = await tool.run(masked, { ...context, stream });
+      } catch (error) {
+        await passOn(stream, context.stream);
+        throw error;
+      } finally {
+        stream.stop();
+      }
       const shown = await runInTurns(eachText(result, unmaskSteps));
+      await passOn(stream, context.stream);
       await vault.keepFresh(keep);
       return shown;
     },
   };
+
+  /** What such a tool streams is shown when it has ended: values are filled in, and stored before they are shown. */
+  async function passOn(from: StreamedOutput, to: ToolStream): Promise<void> {
+    const { output, failure } = await from.end();
+    if (failure !== undefined) throw failure;
+    const blocks = (await runInTurns(eachText(output.block_list, unmaskSteps))) as StreamedBlock[];
+    await vault.keepFresh(keep);
+    for (const block of blocks) to.block(block);
+  }
 }
 
 function* eachText(

@@ -50,6 +50,11 @@ export class Redactor {
     return replaceRanges(text, findSecrets(this.#data, text, "complete").ranges);
   }
 
+  /** Where a secret may begin that continues behind the end of the text; the length of the text if there is none. */
+  openFrom(text: string): number {
+    return findSecrets(this.#all, text, "stream").openFrom;
+  }
+
   /** Redacts a body that passes in pieces. */
   stream(): RedactingStream {
     return new RedactingStream(this.#data);

@@ -236,7 +236,7 @@ export class TaskRun {
   async #answer(calls: readonly ToolCallItem[]): Promise<void> {
     // In the order of the calls, whichever is ready first.
     for (const { call_id } of calls)
-      if (this.task.openResult(call_id) === undefined) this.task.toolResult(call_id);
+      if (!this.task.hasOpenResult(call_id)) this.task.toolResult(call_id);
     const lanes = new Lanes();
     const answers = await Promise.allSettled(calls.map((call) => answerCall(this, call, lanes)));
     for (const one of answers) if (one.status === "rejected") throw one.reason;

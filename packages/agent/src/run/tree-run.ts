@@ -40,6 +40,8 @@ export interface TreeOptions {
   modelWaits: ModelWaits;
   /** Takes secrets out of what tools give and of what models fail with, before it is written. */
   redact: Redact;
+  /** Where a secret may begin that continues behind the end of a text; its length if there is none. */
+  secretStart?: ((text: string) => number) | undefined;
   /** The long values of a chat. */
   variablesOf: (chatId: string) => Variables | undefined;
   /** Where texts of a chat may be cut. */

@@ -88,6 +88,7 @@ export async function startTasks(options: TasksOptions): Promise<Tasks> {
     model,
     price: (name) => config.models.get(name)?.price,
     redact: (text) => relay.redactor.redact(text),
+    secretStart: (text) => relay.redactor.openFrom(text),
     newId,
     onFailure,
   });

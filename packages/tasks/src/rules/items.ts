@@ -1,6 +1,6 @@
 import { unreachable } from "../error.ts";
 import type { DoneItem, TaskEvent } from "../events.ts";
-import type { ItemStatus, OutputItem } from "../items.ts";
+import type { Block, ItemStatus, OutputItem } from "../items.ts";
 import { equalJson } from "../json.ts";
 import {
   newCallNotes,
@@ -192,15 +192,30 @@ function closes(item: ItemNotes, given: DoneItem): void {
 
 function closesResult(item: ResultNotes, given: Extract<DoneItem, { type: "tool_result" }>): void {
   const { child } = item.call;
+  if (item.call.pending > 0)
+    throw new RuleBroken("not_approved", `the result of ${item.call.callId} waits for a person`);
   if (child === undefined) {
-    if (!equalJson(given.block_list, item.blocks))
-      throw new RuleBroken("block_list", `the blocks of ${item.id} are others`);
+    closesBlocks(item, given.block_list);
   } else {
     if (given.block_list !== undefined)
       throw new RuleBroken("child_blocks", `the blocks of ${item.id} are the items of ${child.id}`);
     if (!hasEnded(child.status))
       throw new RuleBroken("children_end_first", `${item.id} is done before ${child.id} has ended`);
   }
-  if (item.call.pending > 0)
-    throw new RuleBroken("not_approved", `the result of ${item.call.callId} waits for a person`);
+}
+
+/** The blocks are those that were streamed. One that was written without a number may get it here. */
+function closesBlocks(item: ResultNotes, given: unknown): void {
+  const blocks: unknown[] = Array.isArray(given) ? given : [];
+  const isSame = (block: Block, index: number): boolean =>
+    equalJson(blocks[index], block) ||
+    (block.id === undefined && equalJson(blocks[index], { ...block, id: numberIn(blocks[index]) }));
+  if (!Array.isArray(given) || blocks.length !== item.blocks.length || !item.blocks.every(isSame))
+    throw new RuleBroken("block_list", `the blocks of ${item.id} are others`);
+  for (const [index, block] of (blocks as Block[]).entries()) item.blocks[index] = block;
+}
+
+function numberIn(block: unknown): number | undefined {
+  const id = (block as Partial<Block> | null | undefined)?.id;
+  return typeof id === "number" ? id : undefined;
 }
