@@ -60,9 +60,15 @@ function agentOf(world: World, pause: () => Promise<unknown>): Agent {
       effect,
       parallel: true,
       ...more,
-      run: (_input, { idempotencyKey }) => {
+      run: async (_input, { idempotencyKey, stream }) => {
         world.ran[name] = (world.ran[name] ?? 0) + 1;
         world.keys.add(`${name} ${idempotencyKey}`);
+        stream.text(`${name} begins`, { id: name });
+        await pause();
+        const image = stream.image();
+        image.partial({ bytes: new Uint8Array([1]), media_type: "image/png" });
+        await pause();
+        image.done({ bytes: new Uint8Array([2]), media_type: "image/png" });
         return {
           message_content: [{ type: "text", text: `${name} done`, id: name }],
           block_list: [{ type: "text", text: `${name} done`, id: name }],

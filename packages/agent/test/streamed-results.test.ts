@@ -38,7 +38,7 @@ function resultIn(output: readonly unknown[]): ToolResultItem {
 }
 
 const resultOf = ({ tasks }: TaskTree, id: string): ToolResultItem | undefined =>
-  (tasks[id]?.output as OutputItem[]).find((item) => item.type === "tool_result");
+  tasks[id]?.output.find((item) => item.type === "tool_result");
 
 const types = (events: readonly TaskEvent[]): string[] =>
   events

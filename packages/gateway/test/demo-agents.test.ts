@@ -69,6 +69,25 @@ test("a slow tool tells how far it is, and stops with its task", async () => {
   expect(Date.now() - began).toBeLessThan(4000);
 });
 
+test("a tool streams its report: words, a picture as it is painted, a file", async () => {
+  const { url } = await chatScene();
+  const taskId = await started(url, 'write_report about "the sea"');
+  const stream = new Stream(`${url}/api/tasks/${taskId}/events?after=-1`);
+  await stream.until("a partial picture", ({ types }) => types.includes("task.image.delta"));
+  const live = (await (await fetch(`${url}/api/tasks/${taskId}`)).json()) as TaskView;
+  expect(resultIn(live)).toMatchObject({
+    status: "in_progress",
+    block_list: [{ text: expect.stringContaining("A report about the sea") }, { type: "image" }],
+  });
+  await stream.untilEnd();
+  const view = await ended(url, taskId);
+  expect(resultIn(view).block_list.map(({ type }) => type)).toEqual(["text", "image", "file"]);
+  expect(view.references).toMatchObject([
+    { title: "A report about the sea", block_indexes: [0, 1] },
+  ]);
+  expect(lastWords(view)).toMatch(/Reported on the sea\. \[\^1\]$/);
+});
+
 test("sub-agents nest two deep, and the deepest asks a person", async () => {
   const { url, client } = await chatScene();
   const words = 'ask forecaster to ask messenger to send_message to Bob: "It is sunny"';

@@ -4,7 +4,6 @@ import type { ItemContext } from "./item-context.ts";
 import { MessageWriter, ToolResultWriter } from "./item-writers.ts";
 import type {
   Approval,
-  Block,
   InputItem,
   Outcome,
   Reference,

@@ -13,6 +13,7 @@ import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import {
   approvalsAreAnswered,
+  argumentsHash,
   coalesce,
   encodeTaskEvent,
   taskView,
@@ -48,6 +49,55 @@ describe("a call that names variables", () => {
     const part = await shownWith({ head: "{", tail: "}", length: 30_000, url: "/api/blobs/1" });
     const requestReason = expect.stringContaining("30000 characters. Read it at /api/blobs/1");
     expect(part).toMatchObject({ toolCallId: "call_w", approval: { requestReason } });
+  });
+});
+
+describe("a tool that streams its result", () => {
+  const streamed = (deltas: readonly string[]) => {
+    const { events, root } = recorder();
+    root.working();
+    root.roundStarted(1, "m");
+    const call = root.toolCall("call_1", "work");
+    call.done("{}");
+    root.roundDone(1, "tool_calls", usage);
+    const result = root.toolResult("call_1");
+    root.executionStarted({
+      call_id: "call_1",
+      execution_id: "exec_1",
+      attempt: 1,
+      args_hash: argumentsHash("{}"),
+      effect: "pure",
+      idempotency_key: "key_1",
+    });
+    for (const delta of deltas) result.textDelta(delta);
+    root.executionDone("call_1", "exec_1", "completed", 1);
+    result.done();
+    root.update(call.itemId, { status: "completed", outcome: "completed" });
+    return events;
+  };
+  const outputs = (chunks: readonly UiChunk[]) =>
+    chunks.filter((chunk) => chunk.type === "tool-output-available");
+
+  test("shows it as a preliminary output that grows, and then as the output", async () => {
+    const chunks = chunksOf(streamed(["x".repeat(30), "y".repeat(30)]));
+    expect(outputs(chunks)).toMatchObject([
+      { preliminary: true, output: [{ type: "text", text: "x".repeat(30) }] },
+      { preliminary: true, output: [{ type: "text", text: "x".repeat(30) + "y".repeat(30) }] },
+      { output: [{ type: "text", text: "x".repeat(30) + "y".repeat(30) }] },
+    ]);
+    expect(outputs(chunks).at(-1)).not.toHaveProperty("preliminary");
+    const { message, errors } = await read(chunks);
+    expect(errors).toEqual([]);
+    expect(message?.parts.find((part) => part.type === "dynamic-tool")).toMatchObject({
+      state: "output-available",
+      output: [{ type: "text", text: "x".repeat(30) + "y".repeat(30) }],
+    });
+  });
+
+  test("sends little more than its output, however many pieces it has", () => {
+    const deltas = Array.from({ length: 20_000 }, () => "word ");
+    const sent = JSON.stringify(outputs(chunksOf(streamed(deltas)))).length;
+    expect(sent).toBeLessThan(8 * 5 * 20_000);
   });
 });
 

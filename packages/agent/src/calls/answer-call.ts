@@ -43,7 +43,7 @@ import type { Variables } from "../variables/variables.ts";
  * is in the task's state; so this picks up wherever it was left.
  */
 export async function answerCall(run: TaskRun, call: ToolCallItem, lanes: Lanes): Promise<void> {
-  const { task, activity, tree } = run;
+  const { activity, tree } = run;
   const result = resultOf(run, call);
   activity.set(call.call_id, []);
   try {

@@ -10,9 +10,11 @@ import {
   type ToolPart,
   type ToolResultWriter,
 } from "@deltawire/tasks";
+import { messageOf } from "../event-text.ts";
 import type { Redact } from "../redaction/redactor.ts";
 import { redactedOutput } from "../redaction/tool-output.ts";
 import type { FileAbout, ImageStream, Media, StreamedBlock, ToolStream } from "../tool.ts";
+import { unreachable } from "../unreachable.ts";
 import { readable } from "./readable.ts";
 
 export interface StreamedOutputOptions {
@@ -29,7 +31,7 @@ export interface Streamed {
   output: ToolOutput;
   written: number;
   /** Why some of it could not be stored. */
-  failure?: unknown;
+  failure?: Error;
 }
 
 /** Text is shown at once, and then so often: each delta is stored and sent to every reader. */
@@ -81,7 +83,7 @@ export class StreamedOutput implements ToolStream {
   #timer: NodeJS.Timeout | undefined;
   #lastShown = -Infinity;
   #hasEnded = false;
-  #failure: { error: unknown } | undefined;
+  #failure: Error | undefined;
 
   constructor(options: StreamedOutputOptions) {
     this.#options = options;
@@ -128,7 +130,7 @@ export class StreamedOutput implements ToolStream {
     }
     this.#run(async () => {
       await this.#closeText();
-      this.#add(await this.#read(block));
+      await this.#add(await this.#read(block));
     });
   }
 
@@ -192,7 +194,7 @@ export class StreamedOutput implements ToolStream {
     return {
       output,
       written: result === undefined ? 0 : this.#blocks.length,
-      ...(this.#failure === undefined ? {} : { failure: this.#failure.error }),
+      ...(this.#failure === undefined ? {} : { failure: this.#failure }),
     };
   }
 
@@ -210,7 +212,7 @@ export class StreamedOutput implements ToolStream {
       try {
         await step();
       } catch (error) {
-        this.#failure = { error };
+        this.#failure = asError(error);
       }
     };
     if (this.#queue === undefined && this.#failure === undefined) {
@@ -219,11 +221,11 @@ export class StreamedOutput implements ToolStream {
         if (rest === undefined) return;
         this.#wait(
           rest.catch((error: unknown) => {
-            this.#failure = { error };
+            this.#failure = asError(error);
           }),
         );
       } catch (error) {
-        this.#failure = { error };
+        this.#failure = asError(error);
       }
     } else if (this.#queue !== undefined) this.#wait(this.#queue.then(work));
   }
@@ -437,6 +439,8 @@ function emptyMedium({ kind, about }: OpenMedium): ToolBlock {
         ...(media_type === undefined ? {} : { media_type }),
       };
     }
+    default:
+      return unreachable(kind);
   }
 }
 
@@ -450,4 +454,8 @@ function bare(block: ToolBlock): Block {
 function partOf(block: ToolBlock): ToolPart {
   if (block.type === "image") return { ...block, type: "image_url" };
   return { type: "text", text: "" };
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(messageOf(error));
 }

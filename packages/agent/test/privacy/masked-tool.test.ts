@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
+import type { StreamedOutput } from "../../src/calls/streamed-output.ts";
 import { defineTool } from "../../src/define-tool.ts";
 import { maskedTool } from "../../src/privacy/masked-tool.ts";
 import type { ToolContext } from "../../src/tool.ts";
+import { toolContext } from "../tool-context.ts";
 import { newVault } from "./private-texts.ts";
 
 const context = {} as ToolContext;
@@ -26,6 +28,31 @@ test("a tool that wants no private values gets placeholders, and its answer is t
   const input = { to: ["ada@example.com"], deep: { "ada@example.com": 1 } };
   expect(await tool.run(input, context)).toEqual({ got: input, at: new Date(0) });
   expect(got).toEqual([{ to: ["{{EMAIL_1_x7f3}}"], deep: { "{{EMAIL_1_x7f3}}": 1 } }]);
+});
+
+test("what such a tool streams is shown with values, also if it fails", async () => {
+  const vault = newVault();
+  const tool = maskedTool(
+    defineTool<{ to: string; fails: boolean }>({
+      ...echo,
+      unmask: false,
+      run: ({ to, fails }, { stream }) => {
+        for (const character of `to ${to}`) stream.text(character);
+        if (fails) throw new Error("no such address");
+        return "sent";
+      },
+    }),
+    vault,
+    keepNothing,
+  );
+  for (const fails of [false, true]) {
+    const { stream, ...more } = toolContext();
+    const ran = Promise.resolve(tool.run({ to: "ada@example.com", fails }, { ...more, stream }));
+    const came = await ran.catch((error: unknown) => String(error));
+    expect(came).toBe(fails ? "Error: no such address" : "sent");
+    const { output } = await (stream as StreamedOutput).end();
+    expect(output.block_list).toEqual([{ type: "text", text: "to ada@example.com" }]);
+  }
 });
 
 test("every other tool is as it is", () => {

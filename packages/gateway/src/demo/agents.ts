@@ -6,6 +6,7 @@ import {
   openNote,
   sendMessage,
   slowCount,
+  writeReport,
 } from "./tools.ts";
 
 /**
@@ -33,7 +34,16 @@ export function demoAgents(model: string): Agent[] {
     description: "Shows what an agent can do, without a key.",
     instructions: "You help with what you are asked.",
     model,
-    tools: [timeGroup(), getWeather, sendMessage, drawPicture, openNote, slowCount, failOnPurpose],
+    tools: [
+      timeGroup(),
+      getWeather,
+      sendMessage,
+      drawPicture,
+      openNote,
+      slowCount,
+      writeReport,
+      failOnPurpose,
+    ],
     agents: [forecaster, messenger],
   });
   return [assistant, forecaster, messenger];

@@ -70,6 +70,49 @@ export const slowCount = defineTool<{ to: number }>({
   },
 });
 
+const wordMs = 60;
+const pictureSteps = 4;
+const pictureMs = 400;
+
+export const writeReport = defineTool<{ subject: string }>({
+  name: "write_report",
+  description:
+    "Writes a short report with a picture and a file, which are shown as they are made. Invented: this is a demonstration.",
+  input: objectOf({ subject: text }),
+  effect: "pure",
+  // What a person may have to release is shown when the tool has ended.
+  approval: { result: "never" },
+  run: async ({ subject }, { stream, signal }) => {
+    const group = { id: subject, title: `A report about ${subject}` };
+    const wait = (ms: number) => after(ms, undefined, { signal });
+    for (const word of reportOf(subject).split(/(?<=\s)/)) {
+      stream.text(word, group);
+      await wait(wordMs);
+    }
+    const image = stream.image(group);
+    for (let step = 1; step < pictureSteps; step += 1) {
+      await wait(pictureMs);
+      const bytes = pictureFor(subject, { share: step / pictureSteps });
+      image.partial({ bytes, media_type: "image/png" });
+    }
+    await wait(pictureMs);
+    image.done({ bytes: pictureFor(subject), media_type: "image/png" });
+    const file = stream.file({ filename: "report.txt", media_type: "text/plain" });
+    file.done({ bytes: Buffer.from(reportOf(subject)) });
+    // The picture and the file are for people.
+    return { message_content: [{ type: "text", text: `Reported on ${subject}.`, ...group }] };
+  },
+});
+
+function reportOf(subject: string): string {
+  return `A report about ${subject}
+
+1. What was looked at: ${subject}, from all sides.
+2. What was found: nothing of it is real, but all of it was written word by word.
+3. What follows: a picture that is painted row by row, and this report as a file.
+`;
+}
+
 export const failOnPurpose = defineTool<{ reason: string }>({
   name: "fail_on_purpose",
   description: "Always fails, to show what that looks like.",

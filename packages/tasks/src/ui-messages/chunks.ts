@@ -115,7 +115,8 @@ export type UiChunk =
       reason?: string;
     } & OfCall)
   | { type: "tool-approval-response"; approvalId: string; approved: boolean; reason?: string }
-  | ({ type: "tool-output-available"; output: Block[] } & OfCall)
+  /** `preliminary`: what a running tool has streamed so far. */
+  | ({ type: "tool-output-available"; output: Block[]; preliminary?: true } & OfCall)
   | ({ type: "tool-output-error"; errorText: string } & OfCall)
   | ({ type: "tool-output-denied" } & OfCall)
   | {

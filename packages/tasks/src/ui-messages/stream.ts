@@ -128,7 +128,11 @@ export class UiMessageStream {
           this.#texts.open(blockId(event), "text", event.item_id, event.item.text);
         return;
       case "task.text.delta":
-        this.#texts.grow(blockId(event), event);
+        if (this.#messages.has(event.item_id)) this.#texts.grow(blockId(event), event);
+        else this.#growResult(event, event.delta.length);
+        return;
+      case "task.image.delta":
+        if (!this.#messages.has(event.item_id)) this.#growResult(event, mediumSize);
         return;
       case "task.text.done":
       case "task.image.done":
@@ -136,6 +140,7 @@ export class UiMessageStream {
       case "task.file.done":
       case "task.data.done":
         if (this.#messages.has(event.item_id)) this.#closeBlock(event);
+        else this.#growResult(event, mediumSize);
         return;
       case "task.reference.added":
         this.#message.put(sourceChunk(this.#root, event.reference));
@@ -229,6 +234,15 @@ export class UiMessageStream {
     if (item?.type === "tool_result") this.#tools.closeResult(item, this.#tree);
   }
 
+  #growResult({ task_id, output_index }: TaskEvent & { output_index: number }, by: number): void {
+    const task = this.#tree.tasks[task_id];
+    const item = task?.output[output_index];
+    if (item?.type !== "tool_result") return;
+    const run = task?.executions.findLast(({ call_id }) => call_id === item.call_id);
+    // What is written after the run is complete in a moment.
+    if (run !== undefined && run.outcome === undefined) this.#tools.growResult(item, by);
+  }
+
   #closeBlock(event: { item_id: string; block_index: number; item: Block }): void {
     const id = blockId(event);
     const { item: block, item_id } = event;
@@ -267,6 +281,9 @@ export class UiMessageStream {
     };
   }
 }
+
+/** What a medium counts for, as text: its address. */
+const mediumSize = 100;
 
 function summaryId(event: { item_id: string; summary_index: number }): string {
   return `${event.item_id}:summary:${event.summary_index}`;

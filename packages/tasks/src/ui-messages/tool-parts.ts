@@ -1,10 +1,12 @@
 import { changedArguments } from "../arguments-hash.ts";
-import type { ExpandedArguments, ToolCallItem, ToolResultItem } from "../items.ts";
+import type { Block, ExpandedArguments, ToolCallItem, ToolResultItem } from "../items.ts";
 import type { TaskApproval, TaskTree } from "../state.ts";
 import { inputOf, requestOf, whole } from "./calls.ts";
 import { outputChunk } from "./parts.ts";
 import { unseen } from "./texts.ts";
 import type { ToldMessage } from "./told-message.ts";
+
+const smallestGrowth = 20;
 
 /** Calls, what a person is asked about them, and their results. */
 export class ToolParts {
@@ -14,6 +16,8 @@ export class ToolParts {
   /** Calls of sub-agents that have a tool part. */
   readonly #shown = new Set<string>();
   readonly #refused = new Set<string>();
+  /** Of results that are streamed, by item: how much there is, and how much of it was sent. */
+  readonly #streamed = new Map<string, { sent: number; size: number }>();
 
   constructor(message: ToldMessage) {
     this.#message = message;
@@ -45,10 +49,31 @@ export class ToolParts {
     this.#inputs.delete(item);
   }
 
+  /**
+   * Shows what a running tool has streamed. Every such chunk has all of it, so it is sent only when it has grown by a good
+   * part: all chunks together are then not much larger than the last one.
+   */
+  growResult(result: ToolResultItem, by: number): void {
+    const { call_id, id, block_list } = result;
+    const { sent, size } = this.#streamed.get(id) ?? { sent: 0, size: 0 };
+    const now = size + by;
+    const isShown = now - sent >= Math.max(smallestGrowth, sent / 4);
+    this.#streamed.set(id, { sent: isShown ? now : sent, size: now });
+    if (!isShown || result.status !== "in_progress") return;
+    const output = block_list as Block[];
+    this.#message.say({
+      type: "tool-output-available",
+      toolCallId: call_id,
+      output,
+      preliminary: true,
+    });
+  }
+
   closeResult(result: ToolResultItem, { tasks, root_task_id }: TaskTree): void {
     const own = tasks[root_task_id]?.output.some(
       (item) => item.type === "tool_call" && item.call_id === result.call_id,
     );
+    this.#streamed.delete(result.id);
     if (own !== true && !this.#shown.has(result.call_id)) return;
     const refused = this.#refused.has(result.call_id);
     this.#message.put(outputChunk(result, tasks[result.call_id], refused), result.id);

@@ -12,6 +12,7 @@ import { AskedByModel } from "./asked-by-model.tsx";
 import { Decisions } from "./decisions.tsx";
 import { Disclosure } from "./disclosure.tsx";
 import { useFoldWithQuestions } from "./folds.ts";
+import { GrowingText } from "../blocks/growing-text.tsx";
 import { LongText } from "../blocks/long-text.tsx";
 import { useWords } from "../words/use-words.ts";
 import { ProgressLine } from "./progress-line.tsx";
@@ -47,6 +48,7 @@ export const CallCard = memo(function CallCard({ view, depth, draw }: CallCardPr
       always={
         <>
           {state === "running" && <CallProgress view={view} open={open} />}
+          {!open && state === "running" && <LiveText view={view} />}
           {!open && <Pictures view={view} />}
           {asked.map((approval) => (
             <ApprovalInPlace key={approval.approval_id} approval={approval} call={call} />
@@ -98,7 +100,7 @@ function ToolBody({ view }: { view: CallView }) {
           {blocks.length === 0 ? (
             <p className="answer-quiet">{words.noResult}</p>
           ) : (
-            <Blocks blocks={blocks} />
+            <Blocks blocks={blocks} isGrowing={state === "running"} />
           )}
         </section>
       )}
@@ -144,13 +146,32 @@ function CallProgress({ view: { call, child }, open }: { view: CallView; open: b
   return <ProgressLine progress={progress} label={words.progressOf(call.name)} />;
 }
 
+/** The text that a running tool has streamed last is seen without unfolding anything. */
+function LiveText({ view: { call, blocks } }: { view: CallView }) {
+  const words = useWords(answerWords);
+  const last = blocks.findLast(({ type }) => type === "text");
+  if (last?.type !== "text" || last.text === "") return null;
+  return (
+    <div className="answer-live">
+      <GrowingText text={last.text} label={words.outputOf(call.name)} />
+    </div>
+  );
+}
+
 /** Pictures are seen without unfolding anything. */
-function Pictures({ view: { blocks } }: { view: CallView }) {
+function Pictures({ view: { blocks, state } }: { view: CallView }) {
   if (!blocks.some(({ type }) => type === "image")) return null;
   return (
     <div className="answer-pictures">
       {blocks.map((block, at) =>
-        block.type === "image" ? <BlockView key={at} block={block} number={at + 1} /> : null,
+        block.type === "image" ? (
+          <BlockView
+            key={at}
+            block={block}
+            number={at + 1}
+            isGrowing={state === "running" && at === blocks.length - 1}
+          />
+        ) : null,
       )}
     </div>
   );

@@ -29,6 +29,7 @@ export const answerWords = defineWords({
     problem: "Problem",
     noResult: "It returned nothing to show.",
     progressOf: (tool: string) => `Progress of ${tool}`,
+    outputOf: (tool: string) => `Output of ${tool} so far`,
     modelProgress: "Progress of the model",
     again: (why: string, failed: number | undefined) =>
       failed === undefined ? `Trying again: ${why}` : `Trying again (try ${failed + 1}): ${why}`,
@@ -116,6 +117,7 @@ export const answerWords = defineWords({
     problem: "问题",
     noResult: "没有可显示的结果。",
     progressOf: (tool: string) => `${tool} 的进度`,
+    outputOf: (tool: string) => `${tool} 目前的输出`,
     modelProgress: "模型的进度",
     again: (why: string, failed: number | undefined) =>
       failed === undefined ? `正在重试：${why}` : `正在重试（第 ${failed + 1} 次）：${why}`,

@@ -10,18 +10,30 @@ import { useFormat } from "../words/format.ts";
 import { addressOf } from "../texts/address.ts";
 import { revealed } from "../texts/revealed.ts";
 import { useWords } from "../words/use-words.ts";
+import { GrowingText } from "./growing-text.tsx";
 import { LongText } from "./long-text.tsx";
 import { resultText } from "./result-text.ts";
 import { blockWords } from "./words.ts";
 import "./blocks.css";
 
+interface BlocksProps {
+  blocks: readonly Block[];
+  /** The last of them may still grow. */
+  isGrowing?: boolean;
+}
+
 /** What a tool gave to be seen. */
-export function Blocks({ blocks }: { blocks: readonly Block[] }) {
+export function Blocks({ blocks, isGrowing = false }: BlocksProps) {
   if (blocks.length === 0) return null;
   return (
     <div className="blocks">
       {blocks.map((block, at) => (
-        <BlockView key={at} block={block} number={at + 1} />
+        <BlockView
+          key={at}
+          block={block}
+          number={at + 1}
+          isGrowing={isGrowing && at === blocks.length - 1}
+        />
       ))}
     </div>
   );
@@ -30,12 +42,19 @@ export function Blocks({ blocks }: { blocks: readonly Block[] }) {
 interface BlockProps {
   block: Block;
   number: number;
+  isGrowing?: boolean;
 }
 
-export const BlockView = memo(function BlockView({ block, number }: BlockProps) {
+export const BlockView = memo(function BlockView({ block, number, isGrowing }: BlockProps) {
+  const empty = emptyMedium(block);
+  if (empty !== undefined) return <Unfinished kind={empty} isGrowing={isGrowing === true} />;
   switch (block.type) {
     case "text":
-      return <ResultText text={block.text} />;
+      return isGrowing === true ? (
+        <GrowingText text={block.text} />
+      ) : (
+        <ResultText text={block.text} />
+      );
     case "image":
       return <Picture block={block} number={number} />;
     case "audio":
@@ -48,6 +67,31 @@ export const BlockView = memo(function BlockView({ block, number }: BlockProps) 
       return unreachable(block);
   }
 });
+
+type Medium = Extract<Block, { type: "image" | "audio" | "file" }>;
+
+/** Announced, and without content: it is still to come, or the tool ended before it. */
+function emptyMedium(block: Block): Medium["type"] | undefined {
+  switch (block.type) {
+    case "image":
+      return block.image_url.url === "" ? "image" : undefined;
+    case "audio":
+      return block.audio_url.url === "" ? "audio" : undefined;
+    case "file":
+      return block.file_url.url === "" ? "file" : undefined;
+    default:
+      return undefined;
+  }
+}
+
+function Unfinished({ kind, isGrowing }: { kind: Medium["type"]; isGrowing: boolean }) {
+  const words = useWords(blockWords);
+  return (
+    <p className="blocks-unfinished" data-kind={kind} data-growing={isGrowing || undefined}>
+      {isGrowing ? words[`${kind}InProgress`] : words[`${kind}Unfinished`]}
+    </p>
+  );
+}
 
 /** A text that is longer than this is folded. */
 const longest = 1600;
