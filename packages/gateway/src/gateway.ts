@@ -5,6 +5,7 @@ import { errorText, usualLimits, type Agent } from "@deltawire/agent";
 import type { Store } from "@deltawire/store";
 import type { AgentConfig, Config, UpstreamConfig } from "./config/config.ts";
 import type { World } from "./config/find.ts";
+import { nearest } from "./config/nearest.ts";
 import { plainUpstream } from "./config/upstream.ts";
 import { BuiltPage } from "./http/built-page.ts";
 import type { Call } from "./http/call.ts";
@@ -32,7 +33,7 @@ import { createLog, type Log, type LogTarget } from "./log.ts";
 import { askForModels } from "./models/ask-upstream.ts";
 import { ModelDiscovery } from "./models/discovery.ts";
 import { ModelListCache } from "./models/list-cache.ts";
-import { resolveModel } from "./models/resolve.ts";
+import { modelsOf, resolveModel } from "./models/resolve.ts";
 import { Envelopes } from "./reasoning/envelope.ts";
 import { sealingKey } from "./reasoning/key-file.ts";
 import { Relay } from "./relay/relay.ts";
@@ -107,6 +108,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         "the models of an upstream are not known",
       ),
   });
+  relay.suggestModel = (name, model) => {
+    const upstream = config.upstreams.get(name);
+    const listed = upstream && modelsOf(upstream, discovery.snapshot());
+    return listed === undefined || listed.has(model) ? undefined : nearest(model, listed.keys());
+  };
 
   const replies: ReplyServer = {
     relay,

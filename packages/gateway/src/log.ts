@@ -77,7 +77,9 @@ export function logRequest(log: Log, line: RequestLine): void {
     ms: Math.round(line.ms),
     ...takenOf(line),
   };
-  if (line.status >= 500) log.warn(fields, "request");
+  // A stream that failed after its beginning has the status 200.
+  const isFailed = line.status >= 500 || (line.status < 400 && fields.failure !== undefined);
+  if (isFailed) log.warn(fields, "request");
   else log.info(fields, "request");
 }
 
@@ -97,7 +99,8 @@ export function logRound(log: Log, line: RoundLine): void {
   const { for: whom, model, ms, record } = line;
   const place = whom?.startsWith("chat_") === true ? { chat: whom } : { task: whom };
   const fields = { ...place, model, ...askedOf(record), ms: Math.round(ms), ...takenOf(line) };
-  log.info(fields, "model round");
+  if (fields.failure === undefined || line.left) log.info(fields, "model round");
+  else log.warn(fields, "model round");
 }
 
 /** One line when a task begins, waits for a person, goes on, and ends. */

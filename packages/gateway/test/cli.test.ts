@@ -247,10 +247,73 @@ describe("models", () => {
     expect(stderr).toContain("upstream/model");
   });
 
+  test("name the cause for each upstream that did not list them", async () => {
+    const replies = {
+      refusing: ["application/json", '{"error": {"message": "Incorrect API key provided"}}'],
+      html: ["text/html", "<!doctype html><title>Hello</title>"],
+      stream: ["text/event-stream", 'data: {"id": 1}\n\n'],
+      json: ["application/json", '{"hello": 1}'],
+    } as const;
+    const server = createServer((request, response) => {
+      const kind = (request.url ?? "").split("/")[1] as keyof typeof replies;
+      const [type, body] = replies[kind] ?? ["text/plain", "what?"];
+      const status = kind === "refusing" ? 401 : kind in replies ? 200 : 404;
+      response.writeHead(status, { "content-type": type }).end(body);
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const at = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const toml = [
+      upstreamToml("listed", "http://127.0.0.1:9/v1", { models: ["m"] }),
+      upstreamToml("down", "http://127.0.0.1:9/v1"),
+      upstreamToml("refusing", `${at}/refusing`, { api_key: "sk-of-refusing-0123456789" }),
+      upstreamToml("page", `${at}/html`),
+      upstreamToml("sse", `${at}/stream`),
+      upstreamToml("odd", `${at}/json`),
+      upstreamToml("lost", `${at}/lost`),
+    ].join("\n");
+    const { code, stdout, stderr } = await ran(["models", "--port", "0"], { toml });
+    const gateway = await aGateway(`[server]\nport = 0\n${toml}`);
+    const running = await ran(["models", "--port", new URL(gateway.url).port]);
+    server.close();
+    expect([code, stdout]).toEqual([0, expect.stringContaining("listed/m")]);
+    for (const told of [stderr, running.stderr]) {
+      expect(told).toMatch(
+        /^down: could not list models: http:\/\/127\.0\.0\.1:9\/v1\/models: .*refused/m,
+      );
+      expect(told).toMatch(
+        /^refusing: .*\/models: refused the key with 401: Incorrect API key provided$/m,
+      );
+      expect(told).toMatch(/^page: .*answered HTML, not a model list; is base_url right\?$/m);
+      expect(told).toMatch(
+        /^sse: .*answered an event stream, not a model list; is base_url right\?$/m,
+      );
+      expect(told).toMatch(/^odd: .*answered JSON without a model list; is base_url right\?$/m);
+      expect(told).toMatch(/^lost: .*answered 404.*is base_url right\?$/m);
+      expect(told).not.toMatch(/^listed|sk-of-refusing/m);
+    }
+  });
+
   test("of which somebody reads the first only are no failure", async () => {
     const running = deltawire(["models", "--port", "0"], { cwd: temporaryFolder() });
     running.child.stdout?.once("data", () => running.child.stdout?.destroy());
     expect([await running.ended, running.stderr()]).toEqual([0, ""]);
+  });
+});
+
+describe("the command for Codex that a start prints", () => {
+  test("has the flags that lead to this gateway, also with a file", async () => {
+    const toml = `[server]\ndemo = true\n`;
+    const running = deltawire(["--port", "0", "--host", "127.0.0.1", "--config", "my file.toml"], {
+      cwd: temporaryFolder(toml, "my file.toml"),
+    });
+    await expect.poll(() => running.stdout(), { timeout: 20_000 }).toContain("API");
+    const port = /listening on http:\/\/127\.0\.0\.1:(\d+)/.exec(running.stdout())?.[1];
+    expect(running.stdout()).toContain(
+      `--config 'my file.toml' --host 127.0.0.1 --port ${port} codex,`,
+    );
+    running.child.kill("SIGKILL");
+    await running.ended;
   });
 });
 

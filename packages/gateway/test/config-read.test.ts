@@ -472,18 +472,18 @@ describe("a problem", () => {
 
   test("in the TOML itself names line, column and reason, and shows nothing of the line", () => {
     expect(problemsIn('[server]\nport = 1\napi_key = "sk-secret\n')).toEqual([
-      "d.toml:3:21: control characters are not allowed in strings; see https://toml.io for how it is written",
+      'd.toml:3:21: the text is not closed; add " behind it',
     ]);
     expect(problemsIn("[server]\nhost = localhost\n")).toEqual([
-      "d.toml:2:8: invalid value; a text stands in quotes",
+      'd.toml:2:8: the value is no number and not in quotes; put a text in "quotes"',
     ]);
     expect(problemsIn("[server]\n[server]\n")).toEqual([
-      "d.toml:2:2: trying to redefine an already defined table or value; keep one of the two",
+      "d.toml:2:2: [server] is there twice, first in line 1; put the settings of both under one",
     ]);
   });
 
   test.each([
-    ["port = 4141", "d.toml:1: port: is no setting; did you mean server.port?"],
+    ["port = 4141", "d.toml:1: port: is no setting; did you mean port below [server]?"],
     ["[upstream.a]", "d.toml:1: upstream: is no setting; did you mean upstreams?"],
     ["[sevrer]", "d.toml:1: sevrer: is no setting; did you mean server?"],
     [

@@ -26,10 +26,10 @@ export interface Running {
 }
 
 /** A folder of its own for a configuration, a home and data; removed after the test. */
-export function temporaryFolder(toml?: string): string {
+export function temporaryFolder(toml?: string, name = "deltawire.toml"): string {
   const folder = mkdtempSync(join(tmpdir(), "deltawire-cli-"));
   folders.push(folder);
-  if (toml !== undefined) writeFileSync(join(folder, "deltawire.toml"), toml);
+  if (toml !== undefined) writeFileSync(join(folder, name), toml);
   return folder;
 }
 

@@ -106,7 +106,9 @@ test("an answer that is no list is a failure", async () => {
   await look();
   questions[0]?.answer({ error: { message: "unauthorized" } });
   expect(await look()).toEqual({});
-  expect(failures).toEqual(["zai: Error: the answer holds no list of models"]);
+  expect(failures).toEqual([
+    "zai: Error: http://zai.test/v1/models: answered JSON without a model list; is base_url right?",
+  ]);
 });
 
 test("a question that throws at once is a failure like any other", async () => {

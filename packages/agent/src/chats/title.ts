@@ -24,6 +24,8 @@ export interface FirstWords {
 /** What is told of each: a title needs no more. */
 const longestWords = 2_000;
 const longestTitle = 80;
+/** Enough for a model that reasons before it writes six words; one that does not stop costs no more than this. */
+const mostTokens = 1_000;
 
 export function titleRequest(
   { user, answer }: FirstWords,
@@ -50,7 +52,13 @@ export async function askForTitle(
   signal: AbortSignal,
   cuts?: Cuts,
 ): Promise<{ title: string; usage?: ResponseUsage }> {
-  const request = { model: modelName, ...titleRequest(words, cuts), store: false, stream: true };
+  const request = {
+    model: modelName,
+    ...titleRequest(words, cuts),
+    max_output_tokens: mostTokens,
+    store: false,
+    stream: true,
+  };
   const response = await replyOf(model, request, signal);
   const title = cleanTitle(textOf(response));
   const { usage } = response;

@@ -1,4 +1,7 @@
+import { once } from "node:events";
 import { mkdtempSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -17,10 +20,29 @@ beforeAll(() => {
   );
 });
 
+/** Answers until its key is revoked. */
+let isRevoked = false;
+const revoking = createServer((request, response) => {
+  request.resume();
+  const status = isRevoked ? 401 : 200;
+  response.writeHead(status, { "content-type": "application/json" });
+  const error = { message: `The key ${secret} was revoked by its owner` };
+  const choice = { index: 0, message: { role: "assistant", content: "Hi" }, finish_reason: "stop" };
+  response.end(JSON.stringify(isRevoked ? { error } : { choices: [choice] }));
+});
+revoking.listen(0, "127.0.0.1");
+await once(revoking, "listening");
+afterAll(() => void revoking.close());
+const { port: revokingPort } = revoking.address() as AddressInfo;
+
 const nobody = `http://127.0.0.1:${await freePort()}/v1`;
 const stage = staged({
   toml: [
     upstreamToml("down", nobody, { api_key: secret, retries: 0, models: ["far-away"] }),
+    upstreamToml("revoking", `http://127.0.0.1:${revokingPort}/v1`, {
+      api_key: secret,
+      models: ["one", "two"],
+    }),
     upstreamToml("keyless", "https://example.com/v1", {
       api_key: "env:KEY_THAT_NOBODY_SET",
       models: ["unused"],
@@ -65,6 +87,36 @@ test("a chat is begun with one of its models", async () => {
   await ask(tab, "hello");
   await endedAnswer(tab);
   await tab.getByRole("article", { name: "Answer of lab/think-tags" }).waitFor();
+});
+
+test("a key that is rejected after a success is red, with the provider's words and the model's status", async () => {
+  const { tab, card } = await opened();
+  const asked = (model: string) =>
+    stage.gateway.post("/chat/completions", {
+      model: `revoking/${model}`,
+      messages: [{ role: "user", content: "hello" }],
+    });
+  expect((await asked("one")).status).toBe(200);
+  await tab.getByRole("button", { name: "Read again" }).click();
+  await card("revoking").getByText("Works").waitFor();
+  isRevoked = true;
+  expect((await asked("two")).status).toBe(401);
+  await tab.getByRole("button", { name: "Read again" }).click();
+  const rejected = card("revoking").getByText("Key rejected");
+  await rejected.waitFor();
+  expect(await rejected.getAttribute("data-kind")).toBe("failed");
+  await card("revoking")
+    .getByText(/was revoked by its owner/)
+    .first()
+    .waitFor();
+  await card("revoking").getByText("2 models, 1 fails").click();
+  const models = card("revoking").getByRole("listitem");
+  expect(await models.filter({ hasText: "two" }).innerText()).toContain("The last request failed");
+  expect(await models.filter({ hasText: "one" }).innerText()).not.toContain("failed");
+  expect(await tab.content()).not.toContain(secret);
+  expect(await barriersOn(tab)).toEqual([]);
+  await card("revoking").scrollIntoViewIfNeeded();
+  await takePicture(tab, "upstream-key-rejected");
 });
 
 test("one that fails says what is wrong, and the page learns it by itself", async () => {

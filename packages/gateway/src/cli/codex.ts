@@ -1,5 +1,7 @@
+import { modelIn } from "../codex/arguments.ts";
 import { codexCommand } from "../codex/command.ts";
 import { dataFolder } from "../config/find.ts";
+import { didYouMean } from "../config/nearest.ts";
 import { configFileOf, type LoadedConfig } from "../config/load.ts";
 import { startGateway } from "../gateway.ts";
 import { modelList } from "../models/list.ts";
@@ -20,7 +22,9 @@ export async function codex(
   const token = config.server.clients[0]?.token ?? "local";
   const running = await runningGateway(config);
   if (running !== undefined) {
-    const model = firstOf((await running.ask("/v1/models")) as ModelList);
+    const list = (await running.ask("/v1/models")) as ModelList;
+    warnOfUnlisted(args, list, terminal);
+    const model = firstOf(list);
     return codexCommand({ args, gateway: { url: running.url, token, model }, terminal });
   }
   // Codex draws on the whole terminal: nothing may be written beside it.
@@ -34,13 +38,23 @@ export async function codex(
   });
   try {
     await gateway.discovery.ready(patienceMs);
-    const model = firstOf(
-      modelList({ config: gateway.config, discovered: gateway.discovery.snapshot() }),
-    );
+    const discovered = gateway.discovery.snapshot();
+    const list = modelList({ config: gateway.config, discovered });
+    warnOfUnlisted(args, list, terminal);
+    const model = firstOf(list);
     return await codexCommand({ args, gateway: { url: gateway.url, token, model }, terminal });
   } finally {
     await gateway.close();
   }
+}
+
+/** A name that no upstream lists may still work, so Codex is started all the same. */
+function warnOfUnlisted(args: readonly string[], { data }: ModelList, { stderr }: Terminal): void {
+  const name = modelIn(args);
+  const names = data.map(({ id }) => id);
+  if (name === undefined || names.includes(name)) return;
+  const near = didYouMean(name, names);
+  if (near !== "") stderr.write(`warning: no model is listed as "${name}";${near}\n`);
 }
 
 function firstOf({ data }: ModelList): string | undefined {

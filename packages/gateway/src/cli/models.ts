@@ -1,3 +1,4 @@
+import { errorText } from "@deltawire/agent";
 import type { LoadedConfig } from "../config/load.ts";
 import { startGateway } from "../gateway.ts";
 import type { ModelList } from "../models/list.ts";
@@ -15,10 +16,12 @@ export async function models(
   terminal: Terminal,
 ): Promise<number> {
   const { stdout, stderr } = terminal;
-  const list = await listOf(loaded, terminal);
+  const { list, failures } = await listingOf(loaded, terminal);
+  for (const { upstream, why } of failures)
+    stderr.write(`${upstream}: could not list models: ${why}\n`);
   if (flags.json) stdout.write(`${JSON.stringify(list)}\n`);
   else if (list.data.length === 0) {
-    stderr.write('no upstream told its models; "upstream/model" works all the same\n');
+    stderr.write('no model is known; a name can still be written as "upstream/model"\n');
     return 1;
   } else {
     const ids = new Set(list.data.map(({ id }) => id));
@@ -39,9 +42,22 @@ export async function models(
   return 0;
 }
 
-async function listOf({ config }: LoadedConfig, { env }: Terminal): Promise<ModelList> {
+interface Listing {
+  list: ModelList;
+  /** Upstreams that did not list theirs. */
+  failures: readonly { upstream: string; why: string }[];
+}
+
+async function listingOf({ config }: LoadedConfig, { env }: Terminal): Promise<Listing> {
   const running = await runningGateway(config);
-  if (running !== undefined) return (await running.ask("/v1/models")) as ModelList;
+  if (running !== undefined) {
+    const list = (await running.ask("/v1/models")) as ModelList;
+    const { upstreams } = (await running.ask("/deltawire/upstreams")) as RunningUpstreams;
+    const failures = upstreams.flatMap(({ name, listing }) =>
+      listing.is === "failed" ? [{ upstream: name, why: listing.why ?? "" }] : [],
+    );
+    return { list, failures };
+  }
   const server = { ...config.server, host: "127.0.0.1", port: 0, logLevel: "silent" as const };
   const gateway = await startGateway({
     config: { ...config, server },
@@ -50,9 +66,23 @@ async function listOf({ config }: LoadedConfig, { env }: Terminal): Promise<Mode
     logTo: { write: () => undefined },
   });
   try {
-    await gateway.discovery.ready(patienceMs);
-    return modelList({ config: gateway.config, discovered: gateway.discovery.snapshot() });
+    const { discovery, relay } = gateway;
+    await discovery.ready(patienceMs);
+    const list = modelList({ config: gateway.config, discovered: discovery.snapshot() });
+    const failures = [...gateway.config.upstreams.values()].flatMap((upstream) => {
+      const standing = discovery.standing(upstream);
+      if (standing.is === "asking")
+        return [{ upstream: upstream.name, why: `no answer within ${patienceMs / 1000} s` }];
+      if (standing.is !== "failed") return [];
+      return [{ upstream: upstream.name, why: errorText(standing.why, relay.redactor) }];
+    });
+    return { list, failures };
   } finally {
     await gateway.close();
   }
+}
+
+/** What is read of `GET /deltawire/upstreams`. */
+interface RunningUpstreams {
+  upstreams: { name: string; listing: { is: string; why?: string } }[];
 }

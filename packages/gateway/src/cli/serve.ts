@@ -100,9 +100,12 @@ function greeting(
   const agents = [...config.agents.keys()];
   const { host, port, clients } = config.server;
   const reached = isUnspecified(host) ? url.replace(/\/\/[^/]*(?=:\d+$)/, "//127.0.0.1") : url;
+  const { port: heardOn } = new URL(url);
+  const isFound = given.port === undefined && (loaded.source.kind === "file" || port === usualPort);
   const flags = [
-    ...(given.config === undefined ? [] : [`--config ${given.config}`]),
-    ...(loaded.source.kind === "file" || port === usualPort ? [] : [`--port ${port}`]),
+    ...flagged("--config", given.config),
+    ...flagged("--host", given.host),
+    ...(isFound && port !== 0 ? [] : [`--port ${heardOn}`]),
   ];
   const lines = [
     ["from", whereFrom(loaded)],
@@ -122,6 +125,13 @@ function greeting(
 }
 
 const usualPort = 4141;
+
+/** As a shell takes it. */
+function flagged(flag: string, value: string | undefined): string[] {
+  if (value === undefined) return [];
+  const word = /^[\w@%+=:,./-]+$/.test(value) ? value : `'${value.replaceAll("'", `'\\''`)}'`;
+  return [`${flag} ${word}`];
+}
 
 function whereFrom({ source, config }: LoadedConfig): string {
   switch (source.kind) {

@@ -44,7 +44,7 @@ function catalogueUrl(baseUrl: string, model: string | undefined): string {
 }
 
 /** The model that the user names, in any of the ways in which Codex takes it. */
-function modelIn(args: readonly string[]): string | undefined {
+export function modelIn(args: readonly string[]): string | undefined {
   for (const [at, word] of args.entries()) {
     if (word === "--") return undefined;
     if (word === "-m" || word === "--model") return args[at + 1];

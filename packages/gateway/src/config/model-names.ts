@@ -27,6 +27,12 @@ export function readModelNames(
   const aliases = new Map<string, ModelAlias>();
   for (const [name, given] of Object.entries(named)) {
     const path = ["models", name];
+    const dotted = isTable(given) ? dottedName(name, given) : undefined;
+    if (dotted !== undefined) {
+      const quoted = JSON.stringify(dotted);
+      reading.problems.error(path, `a name with a dot stands in quotes; write ${quoted} = ...`);
+      continue;
+    }
     checkName(name, path, targets, reading);
     const long = isTable(given) ? decodeSection("models.*", given, path, reading) : undefined;
     const texts = long === undefined ? decodeShort(given, path, reading) : long.use;
@@ -50,6 +56,15 @@ export function readModelNames(
     });
   }
   return aliases;
+}
+
+/** `glm-4.6 = "up/glm-4.6"`, where TOML takes the dot for a table in a table. */
+function dottedName(name: string, given: Table): string | undefined {
+  const [[part, value] = ["", undefined], another] = Object.entries(given);
+  if (part === "" || another !== undefined || settingsOf("models.*").has(part)) return undefined;
+  const dotted = `${name}.${part}`;
+  if (isTable(value)) return dottedName(dotted, value);
+  return typeof value === "string" || Array.isArray(value) ? dotted : undefined;
 }
 
 /** `"upstream/model"` or a list, where nothing else is said. */

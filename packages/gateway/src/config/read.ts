@@ -15,6 +15,7 @@ import type { Environment } from "./secret.ts";
 import { readServer, type ServerOverrides } from "./server.ts";
 import { readSkills } from "./skills.ts";
 import { readStore } from "./store.ts";
+import { tomlMistake } from "./toml-mistake.ts";
 import { readTools } from "./tools.ts";
 import { readUpstreams } from "./upstream.ts";
 
@@ -93,25 +94,11 @@ function parseToml(text: string, file: string): Table {
     // The rest of its message shows the line, and a key may stand in it.
     const [first = ""] = error.message.split("\n", 1);
     const reason = first.replace(/^Invalid TOML document: /, "");
-    const advice = tomlAdvice[reason] ?? "see https://toml.io for how it is written";
-    throw new ConfigError([`${file}:${error.line}:${error.column}: ${reason}; ${advice}`]);
+    const { line, column } = error;
+    const mistake = tomlMistake(text, { line, column, reason });
+    throw new ConfigError([`${file}:${line}:${column}: ${mistake}`]);
   }
 }
-
-const tomlAdvice: Readonly<Record<string, string>> = {
-  "invalid value": "a text stands in quotes",
-  "unfinished string": "close the quotes on the same line",
-  "unfinished array": "close the list with ]",
-  "unfinished table": "close the table with }",
-  "incomplete key-value: cannot find end of key": "write NAME = VALUE",
-  "illegal character in key": "put the name in quotes",
-  "unrecognised escape sequence": "write \\\\ for a backslash, or use 'single quotes'",
-  "trying to redefine an already defined table or value": "keep one of the two",
-  "trying to redefine an already defined value": "keep one of the two",
-  "expected comma or end of structure": "put a comma between two values",
-  "each key-value declaration must be followed by an end-of-line":
-    "begin a new line, or put the whole value in quotes",
-};
 
 const sections = [
   "server",
@@ -134,13 +121,18 @@ function checkSections(document: Table, problems: Problems): void {
     if (known.includes(name)) continue;
     if (!isCodex) {
       const [place] = placesOf(name);
-      const near =
-        didYouMean(name, sections) || (place === undefined ? "" : ` did you mean ${place}?`);
+      const near = didYouMean(name, sections) || (place === undefined ? "" : belowTable(place));
       problems.error([name], `is no setting;${near || ` known are ${sections.join(", ")}`}`);
     } else if (isTable(value) && nearest(name, sections) !== undefined)
       // Not an error, for Codex has more tables with every release.
       problems.warn([name], `is not read here;${didYouMean(name, sections)}`);
   }
+}
+
+/** A setting that stands above all tables, or below the wrong one. */
+function belowTable(place: string): string {
+  const [table = "", setting = ""] = /^(.*)\.([^.]*)$/.exec(place)?.slice(1) ?? [];
+  return ` did you mean ${setting} below [${table.replace("*", "NAME")}]?`;
 }
 
 interface FoundUpstream {

@@ -1,9 +1,11 @@
 import { errorText } from "@deltawire/agent";
 import type { Config, UpstreamConfig } from "../config/config.ts";
+import { didYouMean } from "../config/nearest.ts";
 import type { ModelDiscovery } from "../models/discovery.ts";
 import type { CachedModelList, ModelListCache } from "../models/list-cache.ts";
 import { modelsOf } from "../models/resolve.ts";
 import type { Relay } from "../relay/relay.ts";
+import type { UpstreamHealth } from "../relay/upstream-health.ts";
 import { cameByTls } from "../security/came-by-tls.ts";
 import type { BuiltPage } from "./built-page.ts";
 import { sendJson, sendJsonBytes, type Call } from "./call.ts";
@@ -38,9 +40,14 @@ export async function serveModel({ response, rest }: Call, server: StatusServer)
   const { list } = await currentList(server);
   const found = list.data.find(({ id }) => id === rest);
   if (found === undefined)
-    throw new Problem("model_not_found", `there is no model "${rest}"; GET /v1/models lists all`, {
-      param: "model",
-    });
+    throw new Problem(
+      "model_not_found",
+      `there is no model "${rest}";${didYouMean(
+        rest,
+        list.data.map(({ id }) => id),
+      )} GET /v1/models lists all`,
+      { param: "model" },
+    );
   sendJson(response, 200, found);
 }
 
@@ -58,6 +65,15 @@ export function serveUpstreams({ response }: Call, server: StatusServer): void {
       model,
       last_problem: lastError?.message ?? "",
     })),
+    failing_models: health
+      .failingModels()
+      .filter(({ model }) => modelsOf(config, discovered).has(model))
+      .map(({ model, problem, at }) => ({
+        model,
+        last_problem: problem.message,
+        last_bad_at: isoOf(at),
+      })),
+    ...keyProblemOf(config, health, server),
     ...(health.lastGoodAt === undefined ? {} : { last_good_at: isoOf(health.lastGoodAt) }),
     ...(health.lastBadAt === undefined ? {} : { last_bad_at: isoOf(health.lastBadAt) }),
     ...(health.lastError === undefined ? {} : { last_problem: health.lastError.message }),
@@ -65,6 +81,17 @@ export function serveUpstreams({ response }: Call, server: StatusServer): void {
     models: [...modelsOf(config, discovered).keys()],
   }));
   sendJson(response, 200, { upstreams });
+}
+
+/** Why the upstream rejected its key: at the last request, or if there was none, when it was asked for its models. */
+function keyProblemOf(config: UpstreamConfig, health: UpstreamHealth, server: StatusServer) {
+  const { keyProblem, lastGoodAt } = health;
+  if (keyProblem !== undefined) return { key_problem: keyProblem.message };
+  const standing = server.discovery.standing(config);
+  const isRejected =
+    standing.is === "failed" && (standing.status === 401 || standing.status === 403);
+  if (!isRejected || lastGoodAt !== undefined) return {};
+  return { key_problem: errorText(standing.why, server.relay.redactor) };
 }
 
 function isoOf(ms: number): string {

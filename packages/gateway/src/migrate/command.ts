@@ -119,6 +119,8 @@ function nextSteps(
   const again = [
     `${command} migrate`,
     ...(asked.file === undefined ? [] : [asked.file]),
+    ...(asked.gatewayFile === undefined ? [] : ["--config", asked.gatewayFile]),
+    ...(asked.port === undefined ? [] : ["--port", String(asked.port)]),
     "--write",
   ];
   const steps = [

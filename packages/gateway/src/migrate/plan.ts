@@ -6,6 +6,7 @@ import { bare, isLoopback, isUnspecified } from "../config/addresses.ts";
 import { pointsAtGateway } from "../config/base-url.ts";
 import { isTable, type Table } from "../config/decode.ts";
 import type { Environment } from "../config/secret.ts";
+import { tomlMistake } from "../config/toml-mistake.ts";
 import { modelUses, providerChoices, type ModelUse } from "./codex-models.ts";
 import {
   acceptedId,
@@ -104,7 +105,10 @@ function parsed(text: string, file: string): Table {
     if (!(error instanceof TomlError)) throw error;
     // The rest of its message shows the line, and a key may stand in it.
     const [reason = ""] = error.message.split("\n", 1);
-    throw new MigrationError(`${file}:${error.line}:${error.column}: ${reason}`);
+    const { line, column } = error;
+    throw new MigrationError(
+      `${file}:${line}:${column}: ${tomlMistake(text, { line, column, reason })}`,
+    );
   }
 }
 

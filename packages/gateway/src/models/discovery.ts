@@ -1,4 +1,5 @@
 import type { UpstreamConfig } from "../config/config.ts";
+import { ListingError } from "./ask-upstream.ts";
 import { type DiscoveredModel, parseModelList } from "./parse.ts";
 import type { Discovered } from "./resolve.ts";
 
@@ -18,12 +19,18 @@ type State =
   | { readonly is: "unasked" }
   | { readonly is: "asking"; readonly answer: Promise<void> }
   | { readonly is: "answered"; readonly until: number }
-  | { readonly is: "failed"; readonly until: number; readonly why: string };
+  | {
+      readonly is: "failed";
+      readonly until: number;
+      readonly why: string;
+      readonly status: number | undefined;
+    };
 
 /** `configured`: it is not asked. `told`: it has said it, now or before. */
 export type DiscoveryStanding =
   | { readonly is: "configured" | "asking" | "told" }
-  | { readonly is: "failed"; readonly why: string };
+  /** `status`: what it answered with, if it did. */
+  | { readonly is: "failed"; readonly why: string; readonly status: number | undefined };
 
 const freshMs = 5 * 60_000;
 const failedMs = 30_000;
@@ -68,7 +75,7 @@ export class ModelDiscovery {
   standing(upstream: UpstreamConfig): DiscoveryStanding {
     const state = this.#states.get(upstream);
     if (state === undefined) return { is: "configured" };
-    if (state.is === "failed") return { is: "failed", why: state.why };
+    if (state.is === "failed") return { is: "failed", why: state.why, status: state.status };
     return { is: this.#known.has(upstream.name) ? "told" : "asking" };
   }
 
@@ -86,7 +93,10 @@ export class ModelDiscovery {
     const { ask, now, onFailure, isListed = () => true } = this.#options;
     try {
       const models = parseModelList(await ask(upstream));
-      if (models === undefined) throw new Error("the answer holds no list of models");
+      if (models === undefined)
+        throw new Error(
+          `${upstream.baseUrl}/models: answered JSON without a model list; is base_url right?`,
+        );
       this.#keep(
         upstream.name,
         models.filter(({ id }) => isListed(id)),
@@ -94,7 +104,8 @@ export class ModelDiscovery {
       this.#states.set(upstream, { is: "answered", until: now() + freshMs });
     } catch (cause) {
       const why = cause instanceof Error ? cause.message : String(cause);
-      this.#states.set(upstream, { is: "failed", until: now() + failedMs, why });
+      const status = cause instanceof ListingError ? cause.status : undefined;
+      this.#states.set(upstream, { is: "failed", until: now() + failedMs, why, status });
       onFailure?.(upstream, cause);
     }
   }

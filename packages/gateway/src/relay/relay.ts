@@ -20,7 +20,7 @@ import { ReasoningCache } from "../reasoning/reasoning-cache.ts";
 import { redactorFor } from "../security/redactor.ts";
 import { attempt } from "./attempt.ts";
 import { attemptChoices } from "./choices.ts";
-import { codeOf, mayFallBack, problemOf } from "./failure.ts";
+import { codeOf, mayFallBack, problemOf, statusOf } from "./failure.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import type { Outcome } from "./outcome.ts";
 import { planFor, type ClientRequest, type Plan } from "./plan.ts";
@@ -70,6 +70,8 @@ export class Relay {
   readonly upstreams: ReadonlyMap<string, Upstream>;
   readonly lessons = new Lessons();
   readonly redactor: Redactor;
+  /** The listed model of an upstream that a mistyped name most likely means. */
+  suggestModel: ((upstream: string, model: string) => string | undefined) | undefined;
   readonly #heartbeat: Heartbeat;
   readonly #kept = new KeptResponses();
   readonly #keepers: ReadonlyMap<string, ReasoningKeeper>;
@@ -171,7 +173,10 @@ export class Relay {
         if (outcome.is === "answered") {
           const { usage, failure } = outcome.reply;
           record.usage = usage;
-          if (failure !== undefined) record.failure = codeOf(failure);
+          if (failure !== undefined) {
+            record.failure = codeOf(failure);
+            problem = this.#brokenReply(failure, upstream);
+          }
           return "answered";
         }
         const lesson =
@@ -185,7 +190,10 @@ export class Relay {
         }
         const wait = lesson === undefined ? waitAfter(outcome, tried) : 0;
         if (wait === undefined) {
-          problem = problemOf(outcome, upstream.config, this.redactor, Date.now());
+          problem = this.#withSuggestion(
+            problemOf(outcome, upstream.config, this.redactor, Date.now()),
+            target,
+          );
           return { problem, plan };
         }
         if (wait > 0 && !(await waited(wait, signal))) return "left";
@@ -243,6 +251,26 @@ export class Relay {
   #lessonFrom(outcome: Outcome, tried: Tried): Lesson | undefined {
     if (outcome.is !== "refused") return undefined;
     return lessonOf({ status: outcome.status, body: outcome.body }, tried);
+  }
+
+  /** A model that the upstream does not have may be one of those that it lists, mistyped. */
+  #withSuggestion(problem: Problem, { upstream, model }: ModelTarget): Problem {
+    const near = problem.status === 404 ? this.suggestModel?.(upstream, model) : undefined;
+    if (near === undefined) return problem;
+    const { code, message, status, provider, retryAfter } = problem;
+    return new Problem(code, `${message}; did you mean ${upstream}/${near}?`, {
+      status,
+      provider,
+      retryAfter,
+    });
+  }
+
+  /** Undefined if the failure says nothing of the upstream: a context that is too long, a filter. */
+  #brokenReply(failure: JsonObject, { config }: Upstream): Problem | undefined {
+    const outcome: Outcome = { is: "failed", failure };
+    const status = statusOf(outcome);
+    if (status > 0 && status < 500) return undefined;
+    return problemOf(outcome, config, this.redactor, Date.now());
   }
 
   #tellFailure(

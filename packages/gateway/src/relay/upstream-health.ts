@@ -16,6 +16,13 @@ export interface Pause {
   mayShowError: boolean;
 }
 
+/** What the last request of a model came to. */
+interface ModelResult {
+  readonly at: number;
+  /** Undefined: a good reply. */
+  readonly problem: Problem | undefined;
+}
+
 interface ModelHealth {
   readonly circuit: Circuit;
   lastError: Problem | undefined;
@@ -32,6 +39,8 @@ export class UpstreamHealth {
   lastBadAt: number | undefined;
   /** Of any model. */
   lastError: Problem | undefined;
+  /** By model, the one that was asked last at the end. */
+  readonly #results = new Map<string, ModelResult>();
   #lastAddressError: Problem | undefined;
 
   /** Why this request may not go now. */
@@ -65,6 +74,25 @@ export class UpstreamHealth {
     this.lastGoodAt = now;
     this.#address.succeeded();
     this.#models.delete(model);
+    this.#note(model, undefined, now);
+  }
+
+  /** It answered, but with a refusal: it works, and nothing was served. */
+  refused(model: string, problem: Problem | undefined, now: number): void {
+    this.#address.succeeded();
+    this.#models.delete(model);
+    if (problem === undefined || !concernsUpstream(problem)) return;
+    this.#note(model, problem, now);
+    if (!isKeyProblem(problem)) return;
+    this.lastBadAt = now;
+    this.lastError = problem;
+  }
+
+  /** A reply failed after its beginning. That pauses nothing. */
+  broke(model: string, problem: Problem, now: number): void {
+    this.lastBadAt = now;
+    this.lastError = problem;
+    this.#note(model, problem, now);
   }
 
   failed(
@@ -73,7 +101,11 @@ export class UpstreamHealth {
     now: number,
   ): void {
     this.lastBadAt = now;
-    if (error !== undefined) this.lastError = error;
+    if (error !== undefined) {
+      this.lastError = error;
+      // An address that fails is no difference between models.
+      this.#note(of === "address" ? "" : model, error, now);
+    }
     if (of === "address") {
       this.#lastAddressError = error ?? this.#lastAddressError;
       this.#address.failed(source, now);
@@ -104,9 +136,39 @@ export class UpstreamHealth {
     return this.#address.state;
   }
 
+  /** Why the key was rejected, if that is what the last request of all came to. */
+  get keyProblem(): Problem | undefined {
+    const last = [...this.#results.values()].at(-1)?.problem;
+    return last !== undefined && isKeyProblem(last) ? last : undefined;
+  }
+
+  /** Models whose last request failed. */
+  failingModels(): { model: string; problem: Problem; at: number }[] {
+    return [...this.#results].flatMap(([model, { problem, at }]) =>
+      problem === undefined || model === "" ? [] : [{ model, problem, at }],
+    );
+  }
+
+  #note(model: string, problem: Problem | undefined, at: number): void {
+    this.#results.delete(model);
+    this.#results.set(model, { at, problem });
+    const [oldest] = this.#results.keys();
+    if (this.#results.size > mostModels && oldest !== undefined) this.#results.delete(oldest);
+  }
+
   pausedModels(now: number): { model: string; lastError: Problem | undefined }[] {
     return [...this.#models]
       .filter(([, { circuit }]) => circuit.isPausing(now))
       .map(([model, { lastError }]) => ({ model, lastError }));
   }
+}
+
+function isKeyProblem({ status }: Problem): boolean {
+  return status === 401 || status === 403;
+}
+
+/** A refusal that says something of the key or the model, and not of one request. */
+function concernsUpstream(problem: Problem): boolean {
+  const { status, code } = problem;
+  return isKeyProblem(problem) || status === 404 || code === "insufficient_quota";
 }

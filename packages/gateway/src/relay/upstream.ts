@@ -160,8 +160,11 @@ export class UpstreamRequest {
     const { health } = this.upstream;
     const model = this.#model;
     const of = outcome === undefined ? undefined : verdict(outcome);
-    if (of === undefined) health.undecided(model, this.#source, Date.now());
-    else if (of === "good") health.succeeded(model, Date.now());
+    if (of === undefined) {
+      health.undecided(model, this.#source, Date.now());
+      if (error !== undefined) health.broke(model, error, Date.now());
+    } else if (of === "good" && outcome?.is === "answered") health.succeeded(model, Date.now());
+    else if (of === "good") health.refused(model, error, Date.now());
     else health.failed({ of, model, error }, this.#source, Date.now());
     // A 429 says that the server works, but it is no success.
     if (outcome?.is === "answered" && of === "good") this.upstream.restoreRetries(this.#source);

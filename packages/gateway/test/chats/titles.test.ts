@@ -26,6 +26,7 @@ test("a model names a chat after its first answer, and never again", async () =>
   const asked = world.models.asked.filter(({ model }) => model === "up/namer");
   expect(asked).toHaveLength(1);
   expect(JSON.stringify(asked)).toContain("How is bread made?");
+  expect(asked[0]?.max_output_tokens).toBeLessThanOrEqual(1_000);
   expect(revision).toBeGreaterThan(0);
 });
 

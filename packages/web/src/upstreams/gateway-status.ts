@@ -10,6 +10,14 @@ export interface UpstreamStatus {
   readonly circuit: "closed" | "open" | "trying";
   /** Models that are paused after repeated failures while others are served. */
   readonly paused_models: readonly { readonly model: string; readonly last_problem: string }[];
+  /** Models whose last request failed. */
+  readonly failing_models: readonly {
+    readonly model: string;
+    readonly last_problem: string;
+    readonly last_bad_at: string;
+  }[];
+  /** The provider's words, where it rejected the key. */
+  readonly key_problem?: string;
   readonly last_good_at?: string;
   readonly last_bad_at?: string;
   readonly last_problem?: string;
@@ -60,6 +68,7 @@ export type Health =
   /** Nobody has asked it yet. */
   | "unknown"
   | "no key"
+  | "key rejected"
   /** The last request failed; it is still asked. */
   | "failing"
   /** It failed several times and is left alone for a while. */
@@ -69,6 +78,7 @@ export function healthOf(upstream: UpstreamStatus): Health {
   const { circuit, has_key, key_variable, last_good_at = "", last_bad_at = "", listing } = upstream;
   const hasPaused = upstream.paused_models.length > 0;
   if (key_variable !== undefined && !has_key) return "no key";
+  if (upstream.key_problem !== undefined) return "key rejected";
   if (circuit !== "closed") return "left alone";
   if (hasPaused || last_bad_at > last_good_at) return "failing";
   if (last_good_at !== "" || listing.is === "told") return "well";

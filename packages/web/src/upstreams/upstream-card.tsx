@@ -37,6 +37,11 @@ export function UpstreamCard({ upstream, choices }: UpstreamCardProps) {
       {health === "no key" && key_variable !== undefined && (
         <p className="upstreams-problem">{words.setKey(key_variable)}</p>
       )}
+      {upstream.key_problem !== undefined && (
+        <p className="upstreams-problem" data-kind="failed" dir="auto">
+          {upstream.key_problem}
+        </p>
+      )}
       {(health === "failing" || health === "left alone") && upstream.last_problem !== undefined && (
         <p className="upstreams-problem" dir="auto">
           {upstream.last_problem}
@@ -54,10 +59,17 @@ export function UpstreamCard({ upstream, choices }: UpstreamCardProps) {
       {models.length === 0 ? (
         <p className="upstreams-quiet">{words.noModels}</p>
       ) : (
-        <Fold summary={words.models(models.length)}>
+        <Fold summary={modelsSummary(upstream, words)}>
           <ul className="upstreams-models">
             {models.map((model) => (
-              <Model key={model} model={model} upstream={name} choices={choices} words={words} />
+              <Model
+                key={model}
+                model={model}
+                upstream={name}
+                choices={choices}
+                problem={upstream.failing_models.find((one) => one.model === model)?.last_problem}
+                words={words}
+              />
             ))}
           </ul>
         </Fold>
@@ -66,14 +78,21 @@ export function UpstreamCard({ upstream, choices }: UpstreamCardProps) {
   );
 }
 
+function modelsSummary({ models, failing_models: failing }: UpstreamStatus, words: UpstreamWords) {
+  const count = words.models(models.length);
+  return failing.length === 0 ? count : `${count}, ${words.failingModels(failing.length)}`;
+}
+
 interface ModelProps {
   model: string;
   upstream: string;
   choices: readonly ModelChoice[];
+  /** Of its last request, if that failed. */
+  problem: string | undefined;
   words: UpstreamWords;
 }
 
-function Model({ model, upstream, choices, words }: ModelProps) {
+function Model({ model, upstream, choices, problem, words }: ModelProps) {
   const page = usePage();
   const full = `${upstream}/${model}`;
   const choice = choices.find((each) => each.name === full || each.name === model);
@@ -86,6 +105,7 @@ function Model({ model, upstream, choices, words }: ModelProps) {
   return (
     <li>
       <code>{model}</code>
+      {problem !== undefined && <Status kind="failed" label={words.failing} />}
       {takes.length > 0 && <small>{words.takes(takes.join(", "))}</small>}
       {choice !== undefined && (
         <Button
@@ -97,6 +117,11 @@ function Model({ model, upstream, choices, words }: ModelProps) {
           onClick={() => void page.newChat({ model: choice.name })}
         />
       )}
+      {problem !== undefined && (
+        <p className="upstreams-problem" dir="auto">
+          {problem}
+        </p>
+      )}
     </li>
   );
 }
@@ -105,6 +130,7 @@ const kinds: Readonly<Record<Health, StatusKind>> = {
   well: "ok",
   unknown: "stopped",
   "no key": "failed",
+  "key rejected": "failed",
   failing: "waiting",
   "left alone": "failed",
 };
@@ -114,6 +140,7 @@ function healthWords(health: Health, words: UpstreamWords): string {
     well: words.well,
     unknown: words.unknown,
     "no key": words.noKey,
+    "key rejected": words.keyRejected,
     failing: words.failing,
     "left alone": words.leftAlone,
   };

@@ -9,6 +9,7 @@ const fresh: UpstreamStatus = {
   has_key: true,
   circuit: "closed",
   paused_models: [],
+  failing_models: [],
   listing: { is: "configured" },
   models: [],
 };
