@@ -15,14 +15,19 @@ export interface LogTarget {
 }
 
 /**
- * Structured lines; for a person at a terminal, the same in words. Secrets are removed from every line.
+ * Structured lines; for a person at a terminal, the same in words. Secrets are removed from every line, and long texts are cut.
  * Logging never throws: lines that cannot be written are counted, and the next line that can be is followed by their number.
  */
 export function createLog(level: LogLevel, target: LogTarget, redactor: Redactor): Log {
   const format = target.isTTY === true ? inWords : (line: string) => line;
   let lost = 0;
   const log = pino(
-    { level, base: null, timestamp: pino.stdTimeFunctions.isoTime },
+    {
+      level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { log: (fields) => boundedFields(fields, redactor) },
+    },
     {
       write(line: string): void {
         if (!isWritten(target, format(redactor.redact(line)))) {
@@ -37,6 +42,24 @@ export function createLog(level: LogLevel, target: LogTarget, redactor: Redactor
     },
   );
   return log;
+}
+
+/** Characters of one field: the name of a model or the reason of a cancellation may be megabytes of a client's body. */
+const longestField = 4_000;
+
+/** The same object if no text is too long. Long texts are redacted before they are cut. */
+function boundedFields(
+  fields: Record<string, unknown>,
+  redactor: Redactor,
+): Record<string, unknown> {
+  let bounded: Record<string, unknown> | undefined;
+  for (const name in fields) {
+    const value = fields[name];
+    if (typeof value !== "string" || value.length <= longestField) continue;
+    bounded ??= { ...fields };
+    bounded[name] = redactor.excerpt(value.slice(0, 2 * longestField), longestField);
+  }
+  return bounded ?? fields;
 }
 
 function isWritten(target: LogTarget, line: string): boolean {

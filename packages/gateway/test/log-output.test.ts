@@ -6,7 +6,8 @@ import { describe, expect, test, vi } from "vitest";
 import { createLog } from "../src/log.ts";
 import { Redactor } from "@deltawire/agent";
 import { deltawire, temporaryFolder } from "./deltawire-process.ts";
-import { until } from "./scene.ts";
+import { hello, helloChat, scene, until } from "./scene.ts";
+import { says } from "./scripted-upstream.ts";
 
 // Processes are started, and the machine may be busy.
 vi.setConfig({ testTimeout: 30_000 });
@@ -37,6 +38,25 @@ test.each([
     { msg: expect.stringContaining("lost"), lines: 2 },
     { msg: "five" },
   ]);
+});
+
+test("long fields are redacted and then cut", () => {
+  const key = "sk-0123456789abcdef0123456789abcdef";
+  const lines: string[] = [];
+  const log = createLog("info", { write: (line) => void lines.push(line) }, new Redactor([key]));
+  for (const length of [100, 3_990, 4_000, 7_990, 8_000])
+    log.info({ model: `${"x".repeat(length)}${key}${"y".repeat(1_000_000)}`, n: length }, "request");
+  expect(lines.every((line) => line.length < 5_000 && !/sk-0|cdef/.test(line))).toBe(true);
+  expect(JSON.parse(lines[0] ?? "")).toMatchObject({ n: 100, msg: "request" });
+});
+
+test("the name of a model that has megabytes does not reach the log", async () => {
+  const { gateway } = await scene((_request, response) => says(response, "fine"));
+  const model = "x".repeat(1024 * 1024);
+  for (const path of ["/chat/completions", "/responses", "/embeddings"])
+    expect((await gateway.post(path, { ...hello, ...helloChat, model })).status).toBe(400);
+  await until("their lines", () => gateway.lines.length >= 3);
+  expect(Math.max(...gateway.lines.map(({ length }) => length))).toBeLessThan(5_000);
 });
 
 describe("a gateway serves", () => {

@@ -216,6 +216,22 @@ test("a body of one long string is served up to the size limit", async () => {
   expect(longest).toBeLessThan(3 * maxTurnMs);
 }, 20_000);
 
+test("an error does not repeat megabytes of a request", async () => {
+  const { gateway } = await start();
+  const long = "x".repeat(megabyte);
+  const role = { messages: [{ role: long, content: "Hello" }] };
+  for (const [path, body] of [
+    ["/api/tasks", { [long]: 1 }],
+    ["/api/chats", { [long]: 1 }],
+    ["/api/chats", { settings: { [long]: 1 } }],
+    ["/v1/chat/completions", { ...helloChat, ...role }],
+    ["/v1/responses", { ...hello, previous_response_id: long }],
+  ] as const) {
+    const reply = await ask(gateway.url + path, { body: JSON.stringify(body) });
+    expect([path, reply.status, reply.text.length < 20_000]).toEqual([path, 400, true]);
+  }
+});
+
 test("a zstd frame that wants a window of 128 MB is refused before it gets one", async () => {
   const { gateway } = await start();
   // RFC 8878: magic number, a descriptor without a single segment, a window of 2^27 bytes, one raw block.

@@ -157,8 +157,7 @@ export interface ProblemReply {
 
 /** The only place where a failure becomes a status and a body, in the shape of OpenAI's errors. */
 export function problemReply(error: unknown): ProblemReply {
-  const { code, message: complete, param, ...more } = asProblem(error);
-  const message = shortened(complete);
+  const { code, message, param, ...more } = asProblem(error);
   const status = more.status ?? statuses[code];
   const headers: Record<string, string> = {};
   if (more.retryAfter !== undefined) headers["retry-after"] = String(Math.ceil(more.retryAfter));
@@ -177,21 +176,22 @@ export function problemReply(error: unknown): ProblemReply {
       ...more.beside,
       error: {
         ...provider,
-        message,
+        message: shortened(message, longestMessage),
         type: own?.["type"] ?? typeOf(status),
-        param: param ?? own?.["param"] ?? null,
+        param: (param && shortened(param, longestParam)) ?? own?.["param"] ?? null,
         code: own?.["code"] ?? code,
       },
     },
   };
 }
 
-/** An error repeats what a client sent, such as the name of a model, which may have megabytes. */
+/** An error repeats what a client sent, such as the name of a model or of a field, which may have megabytes. */
 const longestMessage = 8_000;
+const longestParam = 1_000;
 
-function shortened(message: string): string {
-  if (message.length <= longestMessage) return message;
-  return `${message.slice(0, longestMessage).toWellFormed()}… (${message.length} characters)`;
+function shortened(text: string, length: number): string {
+  if (text.length <= length) return text;
+  return `${text.slice(0, length).toWellFormed()}… (${text.length} characters)`;
 }
 
 function asProblem(error: unknown): {
