@@ -9,8 +9,7 @@
  *   --requests N  stop generating after N requests
  *   --seed N      the same seed generates the same (default: another one each time)
  *   --quick       leave out what takes long, and play only some variants of the others: the form of `npm test`
- *   --quick       leave out what takes long
-  --only NAME   only the part or the attacks whose name contains NAME
+ *   --only NAME   only the part or the attacks whose name contains NAME
  *   --list        print the names of all attacks
  * Prints what was found with the command that repeats it; the last line counts; the exit code is 1 if anything was found.
  */

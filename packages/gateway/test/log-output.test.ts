@@ -45,7 +45,10 @@ test("long fields are redacted and then cut", () => {
   const lines: string[] = [];
   const log = createLog("info", { write: (line) => void lines.push(line) }, new Redactor([key]));
   for (const length of [100, 3_990, 4_000, 7_990, 8_000])
-    log.info({ model: `${"x".repeat(length)}${key}${"y".repeat(1_000_000)}`, n: length }, "request");
+    log.info(
+      { model: `${"x".repeat(length)}${key}${"y".repeat(1_000_000)}`, n: length },
+      "request",
+    );
   expect(lines.every((line) => line.length < 5_000 && !/sk-0|cdef/.test(line))).toBe(true);
   expect(JSON.parse(lines[0] ?? "")).toMatchObject({ n: 100, msg: "request" });
 });

@@ -13,6 +13,15 @@ export function nonEmptyString(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
+/** Ids and names of models are repeated in every event: longer ones would turn a short reply into gigabytes. */
+const longestRepeated = 1024;
+
+/** An id or a name that may be repeated in every event; undefined if there is none, or if it is too long for that. */
+export function repeatableString(value: unknown): string | undefined {
+  const text = nonEmptyString(value);
+  return text === undefined || text.length > longestRepeated ? undefined : text;
+}
+
 /** JSON.parse that answers undefined for text that is not JSON. */
 export function parseJson(text: string): JsonValue | undefined {
   try {

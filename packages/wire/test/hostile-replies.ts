@@ -277,6 +277,34 @@ export const hostileReplies: readonly HostileReply[] = [
   chat("one call with a new unknown field in every event", 20_000, (size) =>
     chatStream(times(size, (nth) => call({ ...named(0, nth === 0 ? "{}" : ""), [`f${nth}`]: 1 }))),
   ),
+  // fields that are repeated in every event
+  ...["id", "model"].map((field) =>
+    chat(`a long ${field}, and then deltas without one`, 2_000_000, (size) =>
+      chatStream([
+        { ...chunk({ content: "a" }), [field]: "x".repeat(size) },
+        ...times(500, () => ({ ...chunk({ content: "a" }), [field]: undefined })),
+      ]),
+    ),
+  ),
+  chat("a long field in a chunk that finishes many choices", 2_000_000, (size) =>
+    stream([
+      {
+        ...chunk({}),
+        system_fingerprint: "x".repeat(size),
+        choices: [...times(1_000, (index) => ({ index, delta: {}, finish_reason: "stop" }))],
+      },
+      "[DONE]",
+    ]),
+  ),
+  ...["id", "model"].map((field) =>
+    responses(`a response with a long ${field}, and then deltas`, 2_000_000, (size) =>
+      stream([
+        { type: "response.created", response: { id: "r", model: "m", [field]: "x".repeat(size) } },
+        ...times(500, () => ({ type: "response.output_text.delta", item_id: "i", delta: "a" })),
+        completed([]),
+      ]),
+    ),
+  ),
   // arguments
   chat("objects in a row as the arguments of one call", 100_000, (size) =>
     chatStream([call(named(0, [...times(size, (nth) => `{"n":${nth}}`)].join("")))]),

@@ -1,4 +1,4 @@
-import { isObject, nonEmptyString, type JsonObject } from "../json.ts";
+import { isObject, nonEmptyString, repeatableString, type JsonObject } from "../json.ts";
 import { empty, type ClientTranslator, type StreamEnd } from "../machine.ts";
 import { ChoiceReader, type Piece, type ReplyOptions } from "../chat-upstream/choice.ts";
 import { choicesOf, errorIn, type IndexedChoice } from "../chat-upstream/choices.ts";
@@ -169,7 +169,7 @@ export class ChatOverChat implements ClientTranslator<ChatInput, ChatOutput> {
       nonEmptyString(choice.finish_reason) !== undefined ||
       nonEmptyString(choice["finishReason"]) !== undefined;
     if (finishes) {
-      passing.finishChunk = withoutUsage(chunk);
+      passing.finishChunk = this.#finishChunk(chunk);
       const held = isEmptyDelta(delta);
       passing.finishChoice = held ? choice : { index: choice.index };
       if (held) return undefined;
@@ -184,6 +184,13 @@ export class ChatOverChat implements ClientTranslator<ChatInput, ChatOutput> {
     const mended = { ...withoutMoved(choice), delta };
     if (!silent || finishes) mended.finish_reason = null;
     return mended;
+  }
+
+  /** The fields that go out again with the finish. Each choice that a chunk finishes repeats them, so they are counted. */
+  #finishChunk(chunk: ChatChunk): ChatChunk {
+    const { choices: _choices, ...fields } = withoutUsage(chunk);
+    this.#budget.addValue(fields as JsonObject);
+    return fields;
   }
 
   /** What the choice has said just now, its calls as their tools were declared. */
@@ -286,9 +293,9 @@ export class ChatOverChat implements ClientTranslator<ChatInput, ChatOutput> {
   #learnEnvelope(chunk: ChatChunk, out: ChatOutput[]): void {
     this.#lastChunk = chunk;
     if (typeof chunk.created === "number" && chunk.created > 0) this.#created ??= chunk.created;
-    this.#model ??= nonEmptyString(chunk.model);
+    this.#model ??= repeatableString(chunk.model);
     if (this.#id !== undefined) return;
-    this.#id = nonEmptyString(chunk.id) ?? this.#options.newId("chatcmpl");
+    this.#id = repeatableString(chunk.id) ?? this.#options.newId("chatcmpl");
     for (const early of this.#early.splice(0)) out.push(this.#withEnvelope(early, undefined));
   }
 

@@ -1,6 +1,6 @@
 import { failureOfEnd } from "../chat-upstream/ending.ts";
 import { unreachable } from "../error.ts";
-import { nonEmptyString, type JsonObject } from "../json.ts";
+import { repeatableString, type JsonObject } from "../json.ts";
 import { empty, type ClientTranslator, type StreamEnd } from "../machine.ts";
 import { chatError } from "../mapping/upstream-error.ts";
 import { chatUsage, estimatedChatUsage, responseUsage } from "../mapping/usage.ts";
@@ -136,12 +136,12 @@ export class ChatOverResponses implements ClientTranslator<ResponsesInput, ChatO
     const { response } = this.#reader;
     const { model, requestedModel } = this.#options;
     const created = response["created_at"];
-    this.#id ??= nonEmptyString(response["id"]) ?? this.#options.newId("chatcmpl");
+    this.#id ??= repeatableString(response["id"]) ?? this.#options.newId("chatcmpl");
     return {
       id: this.#id,
       object: "chat.completion.chunk",
       created: typeof created === "number" ? Math.floor(created) : this.#options.createdAt,
-      model: model ?? nonEmptyString(response["model"]) ?? requestedModel ?? "",
+      model: model ?? repeatableString(response["model"]) ?? requestedModel ?? "",
       choices,
     };
   }

@@ -3,7 +3,7 @@ import { choicesOf, errorIn } from "../chat-upstream/choices.ts";
 import type { ChatInput } from "../chat-upstream/chunk-reader.ts";
 import { failureOfEnd } from "../chat-upstream/ending.ts";
 import { unreachable } from "../error.ts";
-import { nonEmptyString, type JsonObject } from "../json.ts";
+import { repeatableString, type JsonObject } from "../json.ts";
 import { empty, type ClientTranslator, type StreamEnd } from "../machine.ts";
 import type { ReasoningCarry, Seal } from "../mapping/carry.ts";
 import { isCut, type Finish } from "../mapping/finish.ts";
@@ -209,7 +209,7 @@ export class ResponsesOverChat implements ClientTranslator<ChatInput, ResponseEv
   }
 
   #start(model: string | undefined, out: ResponseEvent[]): void {
-    this.#model ??= nonEmptyString(model);
+    this.#model ??= repeatableString(model);
     this.begin(out);
     this.#state = "streaming";
   }

@@ -263,6 +263,21 @@ const streams: Record<string, () => Iterable<unknown>> = {
       ]);
     yield chunkWith([{ index: 0, delta: {}, finish_reason: "tool_calls" }]);
   },
+  "a first id of 2 MB, then 1,000 deltas without one": () => [
+    { ...chunkWith([{ index: 0, delta: { content: "x" } }]), id: "i".repeat(2_000_000) },
+    ...Array.from({ length: 1000 }, () => ({
+      ...chunkWith([{ index: 0, delta: { content: "x" } }]),
+      id: null,
+    })),
+  ],
+  "a field of 2 MB beside the finish of 1,000 choices": () => [
+    {
+      ...chunkWith(
+        Array.from({ length: 1000 }, (_, index) => ({ index, delta: {}, finish_reason: "stop" })),
+      ),
+      system_fingerprint: "f".repeat(2_000_000),
+    },
+  ],
   "chunks of other objects": () => [
     { object: "list", data: [] },
     {
