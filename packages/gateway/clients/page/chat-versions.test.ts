@@ -111,17 +111,22 @@ describe("an answer", () => {
 });
 
 describe("a message", () => {
-  test("in other words is a version, and what follows it stays", async () => {
+  test("in other words can be a version: what follows it stays, marked as outdated", async () => {
     const tab = await chatOf("Say one", "Say two");
-    await edit(messages(tab).first(), "Say three", "Send");
+    await edit(messages(tab).first(), "Say three", "Send as version");
     await expect.poll(() => place(messages(tab).first(), "Version")).toBe("Version 2 of 2");
     await expect.poll(async () => (await path(tab))[1]).toContain("Say three");
     await takePicture(tab, "chat-edited");
     const said = await path(tab);
     expect(said).toHaveLength(4);
     expect(said[2]).toBe("Say two");
+    const outdated = tab.getByText("Outdated", { exact: true });
+    // The message and its answer after that; the first answer is a new one.
+    await expect.poll(() => outdated.count()).toBe(2);
+    expect(await answers(tab).first().getByText("Outdated", { exact: true }).count()).toBe(0);
     await step(messages(tab).first(), "Previous version");
     await expect.poll(async () => (await path(tab))[1]).toContain("Say one");
+    await expect.poll(() => outdated.count()).toBe(0);
     expect(await answers(tab).first().innerText()).not.toContain("answers version");
   });
 
@@ -130,15 +135,16 @@ describe("a message", () => {
     const asked = askedToAnswer();
     await edit(messages(tab).first(), "Say four", "Only change");
     await answers(tab).first().getByText("This answers version 1 of the message.").waitFor();
+    await answers(tab).first().getByText("Outdated", { exact: true }).waitFor();
     await takePicture(tab, "chat-answers-another");
     expect(askedToAnswer()).toBe(asked);
     await step(answers(tab).first(), "Show it");
     await expect.poll(async () => (await path(tab))[0]).toBe("Say one");
   });
 
-  test("in other words can be a branch, and the other one is left as it was", async () => {
+  test("in other words is a branch, and the other one is left as it was", async () => {
     const tab = await chatOf("Say one", "Say two");
-    await edit(messages(tab).nth(1), "Say three", "Send as branch");
+    await edit(messages(tab).nth(1), "Say three", "Send");
     await expect.poll(() => place(messages(tab).nth(1), "Branch")).toBe("Branch 2 of 2");
     await endedAnswers(tab, 2);
     expect((await path(tab))[3]).toContain("Say three");

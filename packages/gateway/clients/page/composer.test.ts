@@ -453,7 +453,7 @@ test("an edited message is sent by the key that sends any message", async () => 
   expect(await editor.inputValue()).toBe("Say one\nSay two");
   await tab.keyboard.press("Enter");
   await editor.waitFor({ state: "detached" });
-  await messages(tab).getByRole("group", { name: "Version 2 of 2" }).waitFor();
+  await messages(tab).getByRole("group", { name: "Branch 2 of 2" }).waitFor();
   await endedAnswers(tab, 1);
 
   await pick(tab.getByRole("button", { name: "More", exact: true }), "Preferences");
@@ -465,12 +465,14 @@ test("an edited message is sent by the key that sends any message", async () => 
   expect(await editor.inputValue()).toBe("Say one\nSay two\n");
   await tab.keyboard.press("Control+Enter");
   await editor.waitFor({ state: "detached" });
-  await messages(tab).getByRole("group", { name: "Version 3 of 3" }).waitFor();
+  await messages(tab).getByRole("group", { name: "Branch 3 of 3" }).waitFor();
 });
 
 describe("an edit that is slow to be saved", () => {
   const editor = (tab: Page) => tab.getByRole("textbox", { name: "Edit your message" });
   const send = (tab: Page) => messages(tab).getByRole("button", { name: "Send", exact: true });
+  const sendVersion = (tab: Page) =>
+    messages(tab).getByRole("button", { name: "Send as version", exact: true });
 
   /** A message that was edited and sent; what is asked for that waits for the test. */
   async function sent() {
@@ -484,7 +486,7 @@ describe("an edit that is slow to be saved", () => {
     await messages(tab).first().hover();
     await messages(tab).getByRole("button", { name: "Edit", exact: true }).click();
     await editor(tab).fill("Say two");
-    await send(tab).click();
+    await sendVersion(tab).click();
     await expect.poll(() => asked.length).toBe(1);
     const leaveAndComeBack = async () => {
       await tab.evaluate((hash) => (location.hash = hash), elsewhere);
@@ -559,7 +561,7 @@ describe("an edit that is slow to be saved", () => {
     await expect.poll(() => send(tab).getAttribute("aria-busy")).toBe(null);
     expect(await editor(tab).inputValue()).toBe("Say two");
     await tab.unroute("**/edit");
-    await send(tab).click();
+    await sendVersion(tab).click();
     await editor(tab).waitFor({ state: "detached" });
     await tab.getByRole("group", { name: "Version 2 of 2" }).first().waitFor();
   });

@@ -297,7 +297,7 @@ describe("a search", () => {
     await endedAnswers(tab, 2);
     await messages(tab).nth(1).hover();
     await messages(tab).nth(1).getByRole("button", { name: "Edit", exact: true }).click();
-    await sendEdited(messages(tab).nth(1), "And of storks", "Send as branch");
+    await sendEdited(messages(tab).nth(1), "And of storks", "Send");
     await messages(tab).filter({ hasText: "storks" }).waitFor();
     await search(tab).fill("herons");
     await list(tab)

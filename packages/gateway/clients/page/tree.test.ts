@@ -29,7 +29,7 @@ async function drawn(options?: PersonOptions): Promise<{ tab: Page; hash: string
 async function edit(tab: Page, words: string): Promise<void> {
   const message = messages(tab).last();
   await pick(moreOf(message), "Edit");
-  await sendEdited(message, words, "Send as branch");
+  await sendEdited(message, words, "Send");
   await messages(tab).filter({ hasText: words }).waitFor();
 }
 
@@ -199,12 +199,14 @@ describe("the picture of a chat", () => {
     const tab = await person.tab(`${hash}/tree`);
     await compareAnswers(tab);
     await tab.getByRole("switch", { name: "Show differences" }).check();
-    for (const [name, city] of [
-      ["Side A", "Paris"],
-      ["Side B", "Rome"],
+    for (const [name, city, number] of [
+      ["Side A", "Paris", 1],
+      ["Side B", "Rome", 2],
     ] as const) {
       const changes = tab.getByRole("region", { name }).locator(".tree-changes");
-      await changes.getByRole("img", { name: `Source 1: The weather in ${city}` }).waitFor();
+      await changes
+        .getByRole("img", { name: `Source ${number}: The weather in ${city}` })
+        .waitFor();
       expect(await changes.innerText()).not.toContain("[^");
     }
     await takePicture(tab, "tree-compare-references");

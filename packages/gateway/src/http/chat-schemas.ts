@@ -117,7 +117,19 @@ export const chatSchemas: Record<string, Schema> = {
     { kind: words("file", "selection", "page", "text"), title: text, text, url: text },
     ["url"],
   ),
-  UserVersion: shape({ version_id: text, created_at: text, ...message }, ["options"]),
+  UserVersion: shape(
+    {
+      version_id: text,
+      created_at: text,
+      ...message,
+      follows: {
+        ...text,
+        description:
+          "The version of the node above that was shown when this was written. Where another one is shown, this and what follows is outdated. Absent: that node had only one.",
+      },
+    },
+    ["options", "follows"],
+  ),
   AnswerVersion: shape(
     {
       version_id: text,

@@ -18,12 +18,12 @@ export function addMessage(
 ): Edited {
   const problems = checkMessage(message, "message");
   if (problems.length > 0) return badValue(problems);
+  const above = parent === null ? undefined : nodeOf(chat, parent);
   if (parent !== null) {
-    const above = nodeOf(chat, parent);
     if (above === undefined) return unknownNode(parent);
     if (isRunning(above)) return stillRunning();
   }
-  const node = newUserNode(parent, message, world);
+  const node = newUserNode(parent, message, world, above);
   return {
     ok: true,
     chat: withBranch(chat, node),

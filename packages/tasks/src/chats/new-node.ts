@@ -1,5 +1,5 @@
 import type { EditWorld, NewAnswer, NewMessage } from "./edit.ts";
-import type { AnswerNode, SeparatorNode, UserNode } from "./shapes.ts";
+import type { AnswerNode, ChatNode, SeparatorNode, UserNode } from "./shapes.ts";
 import { newAnswerVersion, newUserVersion } from "./versions.ts";
 
 /* Nodes that nothing stands under yet. */
@@ -8,9 +8,10 @@ export function newUserNode(
   parent: string | null,
   message: NewMessage,
   world: EditWorld,
+  above?: ChatNode,
 ): UserNode {
   const place = newPlace(parent, world);
-  const version = newUserVersion(message, world);
+  const version = newUserVersion(message, world, above);
   return { ...place, kind: "user", versions: [version], version: version.version_id };
 }
 

@@ -70,6 +70,8 @@ export interface UserVersion {
   readonly contexts: readonly ContextSnippet[];
   /** For the answer to this message, over those of the chat. */
   readonly options?: ModelOptions;
+  /** The version of the node above that was shown when this was written; absent: that had only one, or it was not noted. */
+  readonly follows?: string;
 }
 
 export interface Attachment {

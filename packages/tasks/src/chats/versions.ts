@@ -1,10 +1,11 @@
 import { checkMessage } from "./check-edit.ts";
 import type { Edited, EditWorld, NewAnswer, NewMessage, Refusal, Removal } from "./edit.ts";
+import { followedVersion } from "./outdated.ts";
 import { nodeOf } from "./path.ts";
 import { badValue, refused, stillRunning, unknownNode, unknownVersion } from "./refusal.ts";
 import { withNodes } from "./replace-in-tree.ts";
 import { isRunning } from "./running.ts";
-import type { AnswerNode, AnswerVersion, Chat, UserNode, UserVersion } from "./shapes.ts";
+import type { AnswerNode, AnswerVersion, Chat, ChatNode, UserNode, UserVersion } from "./shapes.ts";
 
 /* What can be done to one message without anything that stands under it being moved. */
 
@@ -20,7 +21,8 @@ export function addMessageVersion(
   if (node === undefined) return unknownNode(nodeId);
   if (node.kind !== "user")
     return refused("illegal_place", "this is no message of the user: it cannot be edited as one");
-  return withNewVersion(chat, node, newUserVersion(message, world));
+  const above = node.parent === null ? undefined : nodeOf(chat, node.parent);
+  return withNewVersion(chat, node, newUserVersion(message, world, above));
 }
 
 export function addAnswerVersion(
@@ -75,7 +77,12 @@ export function deleteVersion(
   return { ok: true, chat: withNodes(chat, [withVersions(node, rest, chosen)]), removal };
 }
 
-export function newUserVersion(message: NewMessage, world: EditWorld): UserVersion {
+export function newUserVersion(
+  message: NewMessage,
+  world: EditWorld,
+  above?: ChatNode,
+): UserVersion {
+  const follows = followedVersion(above);
   const { text, attachments = [], contexts = [], options } = message;
   return {
     version_id: world.newId("version"),
@@ -84,6 +91,7 @@ export function newUserVersion(message: NewMessage, world: EditWorld): UserVersi
     attachments,
     contexts,
     ...(options === undefined ? {} : { options }),
+    ...(follows === undefined ? {} : { follows }),
   };
 }
 

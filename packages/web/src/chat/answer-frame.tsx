@@ -36,6 +36,7 @@ export function AnswerFrame({
   above,
   below,
   branches,
+  isOutdated,
   isMarked,
   isBookmarked,
 }: NodeProps<AnswerNode>) {
@@ -76,6 +77,7 @@ export function AnswerFrame({
       className="chat-node chat-answer"
       data-marked={isMarked || undefined}
       data-hidden={node.hidden || undefined}
+      data-outdated={isOutdated || undefined}
       data-node={node_id}
       aria-labelledby={headingId}
       aria-busy={isRunning || undefined}
@@ -83,7 +85,7 @@ export function AnswerFrame({
     >
       <header className="chat-answer-head">
         <Who chain={chain} headingId={headingId} />
-        <Marks node={node} isBookmarked={isBookmarked} />
+        <Marks node={node} isBookmarked={isBookmarked} isOutdated={isOutdated} />
         {isRetrying && <Status kind="waiting" label={words.retrying} />}
         {says !== "done" && !isRetrying && <Status kind={statusKinds[says]} label={words[says]} />}
         {isRunning && <Elapsed since={version.created_at} />}

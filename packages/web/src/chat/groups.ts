@@ -1,5 +1,5 @@
 import { wholeCharacters } from "@deltawire/tasks";
-import { wordsOf, type Chat, type ChatNode } from "@deltawire/tasks/chats";
+import { outdatedNodes, wordsOf, type Chat, type ChatNode } from "@deltawire/tasks/chats";
 import { guessedLines, lettersInLine, lineHeight } from "../parts/text-height.ts";
 
 /** How many nodes are mounted, and unmounted, at once: a question and its answer. */
@@ -14,12 +14,21 @@ export interface Placed {
   readonly below: ChatNode | undefined;
   /** All that stand under the same node, itself too, in their order. */
   readonly branches: readonly string[];
+  /** Written for another version of what is above. */
+  readonly isOutdated: boolean;
 }
 
 export function placedOn(chat: Chat, path: readonly ChatNode[]): Placed[] {
+  const outdated = outdatedNodes(chat, path);
   return path.map((node, at) => {
     const above = path[at - 1];
-    return { node, above, below: path[at + 1], branches: above?.children ?? chat.roots };
+    return {
+      node,
+      above,
+      below: path[at + 1],
+      branches: above?.children ?? chat.roots,
+      isOutdated: outdated.has(node.node_id),
+    };
   });
 }
 

@@ -1,6 +1,8 @@
 import { useId, useLayoutEffect, useRef, type KeyboardEvent, type ReactNode } from "react";
 import { Button } from "../parts/button.tsx";
+import { focusComposer } from "../parts/composer-focus.ts";
 import { TextArea } from "../parts/field.tsx";
+import { nobodyHasFocus } from "../parts/passes-focus.ts";
 import type { MessageEdit } from "../state/page.ts";
 import { useWords } from "../words/use-words.ts";
 import { meaningOf, pressOf, type ComposerSituation } from "./composer-keys.ts";
@@ -123,4 +125,6 @@ function close(thread: Thread, nodeId: string, editor: Element | null): void {
   // Somebody may have gone elsewhere while it was on its way.
   if (focused === document.body || editor?.contains(focused) === true)
     document.getElementById(elementId(nodeId))?.focus({ preventScroll: true });
+  // A branch has taken its place.
+  if (nobodyHasFocus()) focusComposer();
 }

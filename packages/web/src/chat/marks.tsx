@@ -7,9 +7,11 @@ import { chatWords } from "./words.ts";
 export function Marks({
   node,
   isBookmarked,
+  isOutdated,
 }: {
   node: UserNode | AnswerNode;
   isBookmarked: boolean;
+  isOutdated: boolean;
 }) {
   const words = useWords(chatWords);
   const mark = (icon: IconName, text: string, hint: string) => (
@@ -20,6 +22,7 @@ export function Marks({
   );
   return (
     <>
+      {isOutdated && mark("warning", words.outdated, words.outdatedHint)}
       {isBookmarked && mark("book", words.bookmarked, words.bookmarked)}
       {node.hidden && mark("hide", words.hidden, words.hiddenHint)}
       {node.pinned && !node.hidden && mark("pin", words.pinned, words.pinnedHint)}

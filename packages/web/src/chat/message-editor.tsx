@@ -11,7 +11,7 @@ import { useThread } from "./thread.ts";
 import { useEdit } from "./use-edit.ts";
 import { chatWords } from "./words.ts";
 
-/** A message in other words: sent as a version or as a branch, or only changed. */
+/** A message in other words: sent as a branch, unless somebody wants it in place of the message, or only changed. */
 export function MessageEditor({ node, version }: { node: UserNode; version: UserVersion }) {
   const words = useWords(chatWords);
   const { hintEnter, hintMod } = useWords(composerWords);
@@ -27,11 +27,11 @@ export function MessageEditor({ node, version }: { node: UserNode; version: User
       label={words.editMessageLabel}
       text={version.text}
       mayBeEmpty={attachments.length > 0}
-      onSend={saveAs({ as: "version", send: true })}
+      onSend={saveAs({ as: "branch", send: true })}
       sendKey={sendKey}
       keysHint={sendKey === "enter" ? hintEnter : hintMod}
-      sendLabel={words.sendVersion}
-      sendHint={words.sendVersionHint}
+      sendLabel={words.sendBranch}
+      sendHint={words.sendBranchHint}
       beside={
         <Kept
           attachments={attachments}
@@ -43,11 +43,11 @@ export function MessageEditor({ node, version }: { node: UserNode; version: User
         <>
           <Button
             small
-            icon="branch"
             disabled={isBusy}
-            onClick={() => run(saveAs({ as: "branch", send: true }))}
+            title={words.sendVersionHint}
+            onClick={() => run(saveAs({ as: "version", send: true }))}
           >
-            {words.sendBranch}
+            {words.sendVersion}
           </Button>
           <Button
             small

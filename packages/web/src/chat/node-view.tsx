@@ -10,6 +10,8 @@ export interface NodeProps<Node extends ChatNode> {
   above: ChatNode | undefined;
   below: ChatNode | undefined;
   branches: readonly string[];
+  /** Written for another version of what is above. */
+  isOutdated: boolean;
   /** Somebody came to see it. */
   isMarked: boolean;
   isBookmarked: boolean;

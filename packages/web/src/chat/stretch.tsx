@@ -28,13 +28,14 @@ export function Stretch({ stretch, wanted, marked, isLast, bookmarks }: StretchP
             isLast={isLast && from + groupSize >= stretch.length}
           >
             {() =>
-              part.map(({ node, above, below, branches }) => (
+              part.map(({ node, above, below, branches, isOutdated }) => (
                 <NodeView
                   key={node.node_id}
                   node={node}
                   above={above}
                   below={below}
                   branches={branches}
+                  isOutdated={isOutdated}
                   isMarked={node.node_id === marked}
                   isBookmarked={bookmarks.includes(node.node_id)}
                 />

@@ -22,6 +22,7 @@ export function UserMessage({
   node,
   below,
   branches,
+  isOutdated,
   isMarked,
   isBookmarked,
 }: NodeProps<UserNode>) {
@@ -41,6 +42,7 @@ export function UserMessage({
       className="chat-node chat-user"
       data-marked={isMarked || undefined}
       data-hidden={node.hidden || undefined}
+      data-outdated={isOutdated || undefined}
       data-node={node.node_id}
       aria-labelledby={headingId}
       tabIndex={-1}
@@ -56,7 +58,7 @@ export function UserMessage({
         version.text !== "" && <PlainText className="chat-bubble" text={version.text} />
       )}
       <div className="chat-foot">
-        <Marks node={node} isBookmarked={isBookmarked} />
+        <Marks node={node} isBookmarked={isBookmarked} isOutdated={isOutdated} />
         <Switchers node={node} branches={branches} />
         <When iso={version.created_at} />
         {!isEditing && (

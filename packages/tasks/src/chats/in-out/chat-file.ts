@@ -146,9 +146,13 @@ const ofVersion = { version_id: isId, created_at: isTime };
 
 const userVersion: Check = (value, path) => {
   if (!isPlainObject(value)) return problem(path, "must be an object");
-  const { version_id: _id, created_at: _time, ...message } = value;
+  const { version_id: _id, created_at: _time, follows, ...message } = value;
   const lists = { attachments: anything, contexts: anything };
-  return [...atLeast({ ...ofVersion, ...lists })(value, path), ...checkMessage(message, path)];
+  return [
+    ...atLeast({ ...ofVersion, ...lists })(value, path),
+    ...checkMessage(message, path),
+    ...(follows === undefined ? [] : isId(follows, `${path}.follows`)),
+  ];
 };
 
 const answerVersion = exactly(
