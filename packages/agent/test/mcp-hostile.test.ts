@@ -168,6 +168,15 @@ describe("replies over HTTP", () => {
     },
   );
 
+  test("JSON that cannot be parsed is not quoted: the parser would show a part of a key", async () => {
+    const key = "tk-4f81c6d20b7e9a35";
+    const url = await httpServer(withTools((_, response) => response.end(`{"key": ${key}}`)));
+    const { tool } = await connected({ url, headers: { authorization: `Bearer ${key}` } });
+    const failure = await run(tool).catch(String);
+    expect(failure).toContain("it sent a message that is not JSON");
+    expect(failure).not.toContain(key.slice(0, 6));
+  });
+
   test("an error page without an end is quoted in part", async () => {
     const { tool } = await connected({
       url: await httpServer(

@@ -26,6 +26,9 @@ export function messageProblem(json: string): string | undefined {
 /** The problem of a message that is longer than `maxMessageBytes`. */
 export const messageTooLong = `it sent a message of more than ${maxMessageBytes} bytes`;
 
+/** The problem of a message that cannot be parsed. */
+export const messageNotJson = "it sent a message that is not JSON";
+
 /** Says why a schema is too large to be used. */
 export function schemaProblem(json: string): string | undefined {
   if (json.length > maxSchemaLength)

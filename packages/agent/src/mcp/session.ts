@@ -19,7 +19,7 @@ import type { McpServer } from "./connect.ts";
 import { boundedFetch } from "./bounded-fetch.ts";
 import { McpError } from "./error.ts";
 import { guardMessages } from "./guard-messages.ts";
-import { maxListPages, maxTools, shortened } from "./limits.ts";
+import { maxListPages, maxTools, messageNotJson, shortened } from "./limits.ts";
 import { stdioTransport, type StdioTransport } from "./stdio-transport.ts";
 
 export interface SessionListener {
@@ -278,7 +278,9 @@ export class McpSession {
 
   /** What is known of a failure, in a line or a few. */
   #why(error: unknown, { transport }: Connection): string {
-    const { message } = error as Error;
+    // The parser's own message quotes a part of the reply, perhaps a part of a key.
+    const { message } =
+      error instanceof SyntaxError ? { message: messageNotJson } : (error as Error);
     const code = codeOf(error);
     const how = transport.ended ?? (code === undefined ? message : `${message} (${code})`);
     // Redacted before it is cut: a cut within a secret would leave the rest of it.
