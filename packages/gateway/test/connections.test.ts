@@ -116,7 +116,7 @@ describe("a client that asks before it sends its body", () => {
   const head = (length: number, path = "/v1/responses") =>
     `POST ${path} HTTP/1.1\r\nhost: localhost\r\nexpect: 100-continue\r\ncontent-length: ${length}\r\n\r\n`;
 
-  test("is told to go on, and is answered", async () => {
+  test("receives 100 Continue and then its reply", async () => {
     const { gateway } = await start();
     const { socket, received } = await connection(gateway.url);
     const body = json({ ...hello, stream: false });

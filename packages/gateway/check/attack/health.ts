@@ -26,12 +26,12 @@ export function watchHealth(url: () => string): { stop(): Promise<HealthFigures>
   return {
     async stop() {
       clearInterval(moved);
-      const told = new Promise<HealthFigures>((resolve) => {
+      const measured = new Promise<HealthFigures>((resolve) => {
         child.once("message", (figures) => resolve(figures as HealthFigures));
         child.once("exit", () => resolve({ asked: 0, p50: 0, p99: 0, longest: 0 }));
       });
       if (child.connected) child.send(stop);
-      const figures = await told;
+      const figures = await measured;
       child.kill();
       return figures;
     },

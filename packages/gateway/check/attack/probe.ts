@@ -81,7 +81,7 @@ function startProbe(): void {
     const answer: FromProbe = { measured: measure, measurement };
     process.send?.(answer);
   });
-  // The gateway must not outlive the attack, and must end by itself when it is told to.
+  // The gateway must not outlive the attack, and must end by itself when it is stopped.
   process.once("disconnect", () => process.exit(0));
   process.channel?.unref();
 }

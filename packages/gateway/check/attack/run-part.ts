@@ -145,7 +145,7 @@ class PartRunner {
     this.#restarts += 1;
   }
 
-  /** A gateway that does not even answer its own measurement is killed; whoever waits for it finds it gone. */
+  /** A gateway that does not even answer its own measurement is killed and started again; attacks that wait for it fail. */
   async #endHang(): Promise<void> {
     if (!this.#target.isRunning || this.#revival !== undefined) return;
     this.#revival = this.#target.restart().finally(() => (this.#revival = undefined));

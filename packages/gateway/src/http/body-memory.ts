@@ -3,7 +3,7 @@ import { Problem } from "./problem.ts";
 
 /**
  * Memory that the bodies of all requests in progress may take together. A request is charged while its body is read,
- * by what it unpacks to, and keeps its share until its reply has ended: until then it may be sent to another upstream.
+ * by what it unpacks to, and its share is released when its reply has ended: until then it may be sent to another upstream.
  */
 export class BodyMemory {
   readonly #maxBytes: number;

@@ -260,7 +260,7 @@ function expectsContinue({ headers }: IncomingMessage): boolean {
   return headers.expect?.toLowerCase() === "100-continue";
 }
 
-/** Tells the client, if it is still there, and returns the failure's code. */
+/** Sends the failure to the client if it is still connected. Returns the failure's code. */
 async function answerFailure(
   error: unknown,
   { request, response, signal, id }: Call,

@@ -86,9 +86,9 @@ function eventDecoder(maxEventLength: number): SseDecoder {
 /** The error of a reply that says that it failed: `{ error }`, in one piece or as an event. */
 export function errorOf(reply: JsonObject): FailedForward | undefined {
   const { error } = reply;
-  const isTold = reportsError(error);
-  if (!isTold && reply["type"] !== "error" && reply["object"] !== "error") return undefined;
-  return { is: "refused", headers: {}, ...errorInReply(isTold ? error : reply) };
+  const hasError = reportsError(error);
+  if (!hasError && reply["type"] !== "error" && reply["object"] !== "error") return undefined;
+  return { is: "refused", headers: {}, ...errorInReply(hasError ? error : reply) };
 }
 
 export function brokenOff(what: string): FailedForward {

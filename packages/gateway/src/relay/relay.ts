@@ -13,7 +13,7 @@ import { Problem } from "../http/problem.ts";
 import type { Lesson, Tried } from "../learning/lesson.ts";
 import { lessonOf } from "../learning/lessons.ts";
 import { Lessons, withLesson } from "../learning/memory.ts";
-import { TaughtLessons } from "../learning/taught-lessons.ts";
+import { RequestLessons } from "../learning/request-lessons.ts";
 import type { Envelopes } from "../reasoning/envelope.ts";
 import { ReasoningKeeper } from "../reasoning/keeper.ts";
 import { ReasoningCache } from "../reasoning/reasoning-cache.ts";
@@ -133,8 +133,8 @@ export class Relay {
       };
     record.upstream = target.upstream;
     record.upstreamModel = target.model;
-    const taught = new TaughtLessons();
-    let known = this.#known(upstream, target.model, taught);
+    const requestLessons = new RequestLessons();
+    let known = this.#known(upstream, target.model, requestLessons);
     // A request that cannot even be made says nothing of the upstream.
     let plan: Plan;
     try {
@@ -150,7 +150,7 @@ export class Relay {
     let problem: Problem | undefined;
     // Other requests change only once the upstream has answered one that was changed so.
     const learn = (): void => {
-      for (const lesson of taught.takeProven())
+      for (const lesson of requestLessons.takeProven())
         this.lessons.learn(target.upstream, target.model, lesson, Date.now());
     };
     const began = performance.now();
@@ -165,7 +165,7 @@ export class Relay {
         record.attempts += 1;
         receiver.clear();
         outcome = undefined;
-        const onAnswer = taught.all.length === 0 ? undefined : learn;
+        const onAnswer = requestLessons.all.length === 0 ? undefined : learn;
         outcome = await this.#ask(exchange, request, plan, onAnswer);
         record.repairs = plan.repairs.counts;
         record.droppedParameters = droppedParameters(plan.repairs);
@@ -180,11 +180,11 @@ export class Relay {
           return "answered";
         }
         const lesson =
-          taught.all.length < mostLessons
+          requestLessons.all.length < mostLessons
             ? this.#lessonFrom(outcome, { ...known, body: plan.body })
             : undefined;
         if (lesson !== undefined) {
-          taught.add(lesson);
+          requestLessons.add(lesson);
           record.lessons.push(lesson.code);
           tried -= 1;
         }
@@ -197,7 +197,7 @@ export class Relay {
           return { problem, plan };
         }
         if (wait > 0 && !(await waited(wait, signal))) return "left";
-        known = this.#known(upstream, target.model, taught);
+        known = this.#known(upstream, target.model, requestLessons);
         plan = this.#plan(exchange, upstream, target.model, known);
       }
     } finally {
@@ -206,11 +206,11 @@ export class Relay {
   }
 
   /** How this upstream wants to be asked, as far as it is known. */
-  #known({ config }: Upstream, model: string, taught: TaughtLessons): Omit<Tried, "body"> {
+  #known({ config }: Upstream, model: string, requestLessons: RequestLessons): Omit<Tried, "body"> {
     const { name, speaks } = config;
     let profile = this.lessons.profileFor(name, model, config.profile);
     let responses = this.lessons.responsesFor(name, model);
-    for (const lesson of taught.all) {
+    for (const lesson of requestLessons.all) {
       profile = withFlags(profile, lesson.flags);
       responses = withLesson(responses, lesson.responses ?? {});
     }

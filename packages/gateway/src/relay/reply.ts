@@ -17,7 +17,7 @@ interface BodyReader<In> extends StreamMachine<string | Uint8Array, In> {
 export interface Translator<In> extends StreamMachine<In, Output> {
   readonly awaitsEnd?: boolean;
   readonly usage?: ResponseUsage | null;
-  /** Grows whenever the upstream says something, and not with keep-alives and empty deltas. */
+  /** Increases with every piece of content; keep-alives and empty deltas do not change it. */
   readonly progress: number;
   begin?(out: Output[]): void;
   keepAlive?(out: Output[]): void;

@@ -155,7 +155,7 @@ export class UpstreamRequest {
     return this.upstream.waitAfter(outcome, tried, this.#source);
   }
 
-  /** Undefined: nothing came of it that says anything about the upstream. */
+  /** Call it once. `outcome` is undefined if the request shows nothing about the upstream. */
   finish(outcome: Outcome | undefined, error?: Problem): void {
     const { health } = this.upstream;
     const model = this.#model;

@@ -62,19 +62,19 @@ function* continuationFaults({ node_id, versions }: AnswerNode): Generator<strin
   if (versions.filter(({ status }) => status === "running").length > 1)
     yield `two versions of ${node_id} run at once`;
   const from = new Map(versions.map(({ version_id, continues }) => [version_id, continues]));
-  const circles = inCircles(from);
+  const cycles = findCycles(from);
   for (const { version_id, continues } of versions) {
     if (continues === undefined) continue;
     if (!from.has(continues))
       yield `version ${version_id} of ${node_id} goes on from ${continues}, which is missing`;
-    else if (circles.has(version_id))
+    else if (cycles.has(version_id))
       yield `version ${version_id} of ${node_id} goes on from itself`;
   }
 }
 
-/** Of ids that each lead to another: those that lead back to themselves. Every id is visited once. */
-function inCircles(next: ReadonlyMap<string, string | undefined>): Set<string> {
-  const circles = new Set<string>();
+/** Returns the ids that are part of a cycle; `next` maps each id to the one that it continues. Linear. */
+function findCycles(next: ReadonlyMap<string, string | undefined>): Set<string> {
+  const cycles = new Set<string>();
   const visited = new Set<string>();
   for (const start of next.keys()) {
     const path = new Set<string>();
@@ -84,14 +84,14 @@ function inCircles(next: ReadonlyMap<string, string | undefined>): Set<string> {
       path.add(id);
       id = next.get(id);
     }
-    // It came back to its own path: from there on it is a circle.
+    // The path has met itself: the cycle begins here.
     if (id === undefined || !path.has(id)) continue;
-    for (let each: string | undefined = id; each !== undefined && !circles.has(each);) {
-      circles.add(each);
+    for (let each: string | undefined = id; each !== undefined && !cycles.has(each);) {
+      cycles.add(each);
       each = next.get(each);
     }
   }
-  return circles;
+  return cycles;
 }
 
 /** A circle has parents and children that agree, and no root; a node that no list names has none either. */

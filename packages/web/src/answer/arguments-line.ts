@@ -28,7 +28,7 @@ function textOf(value: unknown): string {
   return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
 }
 
-/** Blanks that are none are seen here too. */
+/** Makes invisible characters visible. */
 function revealedLine(text: string): string {
   return oneLine(revealed(wholeCharacters(text.slice(0, 2 * longest))));
 }

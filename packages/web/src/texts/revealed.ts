@@ -1,7 +1,7 @@
 /*
- * Code points that are not seen and change what is: they turn the direction of what follows, hide, take no room, or look like
- * a blank and are none. From the tables of the engine's own Unicode; beside them a few that are drawn as nothing though no
- * property says so: the braille blank, a null notehead, a filler, and the controls of interlinear notes and hieroglyphs.
+ * Invisible code points: they change the direction of text, have no width, or look like a space. Taken from the Unicode
+ * properties of the JavaScript engine, and a few that no property covers: the braille blank, the null notehead, the Khitan
+ * filler, and the controls of interlinear annotations and hieroglyphs.
  */
 const invisible = String.raw`(?![\t\n])\p{Cc}|(?![ \t\n])\p{White_Space}|\p{Default_Ignorable_Code_Point}|\p{Noncharacter_Code_Point}|\p{Cs}|[\u2800\uFFF9-\uFFFB\u{13430}-\u{1343F}\u{16FE4}\u{1D159}]`;
 

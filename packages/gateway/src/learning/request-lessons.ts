@@ -1,9 +1,9 @@
 import type { Lesson } from "./lesson.ts";
 
-/** What refusals of one request have taught so far. All of it applies to the next attempt of this request. */
-export class TaughtLessons {
+/** The lessons from the refusals of one request. All of them apply to its next attempt. */
+export class RequestLessons {
   readonly #lessons: Lesson[] = [];
-  /** Those that the next good reply proves. */
+  /** The lessons that the next good reply proves. */
   readonly #unproven: Lesson[] = [];
 
   get all(): readonly Lesson[] {
@@ -30,7 +30,7 @@ export class TaughtLessons {
   }
 }
 
-/** The provider's words without what differs from request to request. */
+/** The provider's message without ids and numbers, which differ from request to request. */
 function comparable({ said }: Lesson): string {
   return said.replaceAll(/[\da-f-]{8,}|\d+/gi, "#");
 }
