@@ -1,4 +1,6 @@
 import type { Limits } from "@deltawire/tasks";
+import type { JsonObject } from "@deltawire/wire";
+import { checkOptions } from "./chats/options.ts";
 import type { Model } from "./model.ts";
 import {
   mustBeLimits,
@@ -24,7 +26,7 @@ export interface Agent {
   readonly helpApproval: { readonly call: CallPolicy; readonly result: ResultPolicy };
   /**
    * Whether people see the results of its tools before the model does, for those tools that do not say. Undefined: never,
-   * but in a chat on error.
+   * or in a chat as the chat says.
    */
   readonly results: ResultPolicy | undefined;
   readonly limits: Limits;
@@ -39,6 +41,8 @@ export interface Agent {
   readonly retrySeconds?: number | undefined;
   /** How long a question to a person stays open; undefined: for ever. */
   readonly approvalSeconds: number | undefined;
+  /** Parameters for its model, by their names on the Responses wire; those of a request are merged over them. */
+  readonly options: JsonObject;
 }
 
 export type AgentDefinition = Pick<Agent, "name" | "instructions" | "model"> &
@@ -61,6 +65,8 @@ export function defineAgent(definition: AgentDefinition): Agent {
   mustBePolicy(`helpApproval of ${agent}`, definition.helpApproval ?? {});
   mustBeOneOf(`results of ${agent}`, definition.results ?? "never", resultPolicies);
   mustBeOneOf(`atLimit of ${agent}`, definition.atLimit ?? "finish", ["finish", "ask"]);
+  const [problem] = checkOptions(definition.options ?? {});
+  if (problem !== undefined) throw new TypeError(`the options of ${agent}: ${problem}`);
   mustBeUnique(
     agent,
     // The tools of a group may change: those are looked at when a task begins.
@@ -77,6 +83,7 @@ export function defineAgent(definition: AgentDefinition): Agent {
     effort: undefined,
     contextWindow: 128_000,
     approvalSeconds: undefined,
+    options: {},
     ...definition,
     limits: { ...usualLimits, ...limits },
   };

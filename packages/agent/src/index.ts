@@ -62,6 +62,7 @@ export type {
 export type { Asking } from "./chats/ask-question.ts";
 export type { EditRequest, SendRequest } from "./chats/sending.ts";
 export type { Skill } from "./chats/skills.ts";
+export { checkOptions } from "./chats/options.ts";
 export { checkTimeZone } from "./chats/system-prompt.ts";
 export { checkPrivacyFields } from "./privacy/check-fields.ts";
 export { maskedModel } from "./privacy/masked-model.ts";

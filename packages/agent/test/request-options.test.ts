@@ -99,6 +99,40 @@ describe("options", () => {
   });
 });
 
+describe("options of an agent", () => {
+  const own = { temperature: 0.2, top_p: 0.9, metadata: { a: "1" } };
+
+  test("are those of its tasks, under those of the request, and null takes one out", async () => {
+    const { agent, model } = scriptedAgent([[{ text: "Done." }]], { options: own });
+    const options = { temperature: 1, top_p: null, metadata: { b: "2" } };
+    await ended(await start(agent, { options }));
+    const requests = model.asked;
+    expect(requests[0]).toMatchObject({ temperature: 1, metadata: { a: "1", b: "2" } });
+    expect(requests[0]).not.toHaveProperty("top_p");
+  });
+
+  test("are its own where it is asked for help", async () => {
+    const helper = scriptedAgent([[{ text: "Helped." }]], { name: "helper", options: { seed: 7 } });
+    const main = scriptedAgent(
+      [
+        [{ call: "ask_for_help", args: { name: "helper", description: "", prompt: "Help!" } }],
+        [{ text: "Done." }],
+      ],
+      { agents: [helper.agent], options: own },
+    );
+    await ended(await start(main.agent));
+    expect(main.model.asked[0]).toMatchObject(own);
+    expect(helper.model.asked[0]).toMatchObject({ seed: 7 });
+    expect(helper.model.asked[0]).not.toHaveProperty("temperature");
+  });
+
+  test("that cannot be are refused with their path", () => {
+    expect(() => scriptedAgent([], { options: { temperature: "hot" } })).toThrow(
+      "the options of the agent main: temperature: expected a number from 0 to 2",
+    );
+  });
+});
+
 describe("the choice of a tool", () => {
   const choices = async (tool_choice: unknown, more: object = {}, script: Script = once) => {
     const { agent, model } = scriptedAgent(script, { tools: [look], ...more });

@@ -44,6 +44,8 @@ test("an empty file is the demo on loopback, with every default", () => {
       turns: 20,
       rounds: 10,
       retrySeconds: 30,
+      seconds: 604_800,
+      results: "never",
       titles: true,
       titleModel: undefined,
       options: {},
@@ -185,6 +187,8 @@ tool_groups = ["time", "time", "docs"]
 turns = 0
 rounds = 25
 retry_seconds = 12.5
+seconds = 900
+results = "on error"
 titles = false
 title_model = "glm"
 privacy = ["email", "key", "email"]
@@ -423,6 +427,8 @@ max_mb = 1
       turns: 0,
       rounds: 25,
       retrySeconds: 12.5,
+      seconds: 900,
+      results: "on error",
       titles: false,
       titleModel: "glm",
       options: { temperature: 1 },

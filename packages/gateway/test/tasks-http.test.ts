@@ -67,6 +67,7 @@ describe("starting a task", () => {
       tool_groups: ["time"],
       session_id: "s1",
       limits: { rounds: 3, cost: 0.5, depth: 0 },
+      options: { temperature: 0.2, top_k: 5, reasoning: { effort: "low" } },
       include: ["content"],
     };
     const response = await post("/api/tasks", asked);
@@ -121,6 +122,19 @@ describe("starting a task", () => {
       `${at}.image_url.url`,
     ],
     ["a field that nobody knows", { ...go, limit: {} }, "limit"],
+    ["options that are no object", { ...go, options: [1] }, "options"],
+    [
+      "an option of a wrong value",
+      { ...go, options: { temperature: "hot" } },
+      "options.temperature",
+    ],
+    [
+      "a wrong value within",
+      { ...go, options: { reasoning: { effort: 3 } } },
+      "options.reasoning.effort",
+    ],
+    ["a misspelt option", { ...go, options: { temperatur: 1 } }, "options.temperatur"],
+    ["an option of the gateway", { ...go, options: { stream: false } }, "options.stream"],
     ["a limit that nobody knows", { ...go, limits: { round: 3 } }, "limits.round"],
     ["a limit of nothing", { ...go, limits: { rounds: 0 } }, "limits.rounds"],
     ["half a round", { ...go, limits: { rounds: 1.5 } }, "limits.rounds"],

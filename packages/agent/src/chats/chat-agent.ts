@@ -7,7 +7,7 @@ import type { Model } from "../model.ts";
 import { maskedModel } from "../privacy/masked-model.ts";
 import { maskedTool } from "../privacy/masked-tool.ts";
 import { Vault } from "../privacy/vault.ts";
-import type { Tool, ToolGroup } from "../tool.ts";
+import type { ResultPolicy, Tool, ToolGroup } from "../tool.ts";
 import type { Variables } from "../variables/variables.ts";
 import { chatVariables } from "./chat-variables.ts";
 import type { ModelAbilities } from "./model-abilities.ts";
@@ -31,6 +31,8 @@ export interface ChatAgentsOptions {
   /** Of chats that say nothing else and have no agent with limits of its own. */
   limits: Limits;
   retrySeconds?: number | undefined;
+  /** Of chats and agents that do not set it. */
+  results: ResultPolicy;
   now: () => number;
 }
 
@@ -76,10 +78,14 @@ export class ChatAgents {
       ...(able.tools.length > 0 ? [variablesGroup(this.#variablesOf(chatId), vault)] : []),
       ...this.#skillsOf(settings, abilities),
     ];
-    const { retrySeconds } = this.#options;
+    const { retrySeconds, results } = this.#options;
+    const withResults = (one: Agent): Agent => ({
+      ...one,
+      results: settings.results ?? one.results ?? results,
+    });
     const dress = withHelpers((one) => ({
       retrySeconds,
-      ...this.#private(chatId, withCheckedResults(one), vault),
+      ...this.#private(chatId, withResults(one), vault),
     }));
     const own = dress(able);
     return {
@@ -189,11 +195,6 @@ function cutsOutside(vault: Vault, keep: (fresh: readonly Placeholder[]) => Prom
     cutBefore: (text, at) => vault.cutBefore(text, at),
     stored: () => vault.keepFresh(keep),
   };
-}
-
-/** In a chat somebody is there to look: a result that failed is shown before the model hears of it. */
-function withCheckedResults(agent: Agent): Agent {
-  return { ...agent, results: agent.results ?? "on error" };
 }
 
 /** Changes an agent and all whom it may ask, who may ask it in turn. */

@@ -10,6 +10,7 @@ import type {
 } from "@deltawire/tasks/chats";
 import type { Model } from "../model.ts";
 import type { Runtime } from "../runtime.ts";
+import type { ResultPolicy } from "../tool.ts";
 import type { AgentRequest } from "../task-request.ts";
 import type { Price } from "../run/usage.ts";
 import type { ModelAbilities } from "./model-abilities.ts";
@@ -63,6 +64,8 @@ export interface ChatDefaults {
   readonly limits: Limits;
   /** How long a model that cannot be asked is asked again; undefined: as the runtime is configured. */
   readonly retrySeconds?: number | undefined;
+  /** When a person is asked before the model gets a tool's result. Default `never`. */
+  readonly results?: ResultPolicy;
   readonly turns: number;
   readonly timeZone: string;
   /** Whether every message tells its own time. */

@@ -61,7 +61,7 @@ export class Chats {
     };
     this.#options = full;
     const { store, runtime, log, model, skills, now, newId, onFailure } = full;
-    const { limits, settings, retrySeconds } = full.defaults;
+    const { limits, results = "never", settings, retrySeconds } = full.defaults;
     const world: EditWorld = { newId, now: () => new Date(now()).toISOString() };
     this.#records = new ChatRecords(store, world, onFailure);
     this.#agents = new ChatAgents({
@@ -72,6 +72,7 @@ export class Chats {
       privacy: settings.privacy,
       limits,
       retrySeconds,
+      results,
       now,
     });
     this.#names = new ChatNames(this.#records, { options: full, agents: this.#agents });

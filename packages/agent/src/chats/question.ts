@@ -1,3 +1,4 @@
+import type { Limits } from "@deltawire/tasks";
 import { answerChain, chosenVersion, contextOf, pathTo } from "@deltawire/tasks/chats";
 import type { AnswerVersion, Chat, UserNode } from "@deltawire/tasks/chats";
 import type { InputItem } from "@deltawire/wire";
@@ -87,7 +88,7 @@ export async function requestFor(
       tool_groups: toolGroups,
       session_id: chat_id,
       chat_id,
-      limits: settings.limits ?? {},
+      limits: { ...timeLimit(defaults.limits), ...settings.limits },
       options: plan.options,
     },
     notices,
@@ -102,6 +103,11 @@ function lastReference(chat: Chat, message: UserNode, more: readonly AnswerVersi
   return [...versions, ...more]
     .flatMap(({ references }) => references)
     .reduce((last, { reference_id: n }) => (n > highestReference ? last : Math.max(last, n)), 0);
+}
+
+/** Holds for configured agents too, whose other limits are their own. */
+function timeLimit({ seconds }: Limits): Limits {
+  return seconds === undefined ? {} : { seconds };
 }
 
 const goOnWords = "Go on from where you stopped. Do not repeat what you have already said.";

@@ -1,5 +1,7 @@
 import type { TaskState } from "@deltawire/tasks";
 import type { JsonObject, ResponsesRequest } from "@deltawire/wire";
+import type { Agent } from "../agent.ts";
+import { mergeOptions } from "../chats/options.ts";
 import { historyOf } from "./history.ts";
 import { spoken } from "../run/next-step.ts";
 import type { TaskRun } from "../run/task-run.ts";
@@ -17,7 +19,8 @@ export function requestOf(
     parameters,
     strict: false,
   }));
-  const { reasoning, tool_choice, parallel_tool_calls, ...options } = optionsOf(asked.options);
+  const wanted = wantedOptions(agent, asked);
+  const { reasoning, tool_choice, parallel_tool_calls, ...options } = optionsOf(wanted);
   return {
     ...options,
     ...reasoningOf(agent.effort, reasoning),
@@ -33,10 +36,15 @@ export function requestOf(
         }),
     include: ["reasoning.encrypted_content"],
     // The turns of a chat begin alike: a server that keeps them finds them by the same key.
-    prompt_cache_key: cacheKey(asked.options) ?? asked.chat_id ?? tree.rootTaskId,
+    prompt_cache_key: cacheKey(wanted) ?? asked.chat_id ?? tree.rootTaskId,
     store: false,
     stream: true,
   };
+}
+
+/** Those of a chat are merged with the agent's already, when the message was sent. */
+function wantedOptions(agent: Agent, { options = {}, chat_id }: TaskRun["asked"]): JsonObject {
+  return chat_id === undefined ? mergeOptions([agent.options, options]) : options;
 }
 
 /** What a round is made of, or what would have a server add to it. */
@@ -56,14 +64,14 @@ const ours = new Set([
   "prompt",
 ]);
 
-function optionsOf(options: JsonObject = {}): Partial<ResponsesRequest> {
+function optionsOf(options: JsonObject): Partial<ResponsesRequest> {
   return Object.fromEntries(
     Object.entries(options).filter(([name, value]) => value !== null && !ours.has(name)),
   );
 }
 
 /** The user's own, if set. */
-function cacheKey(options: JsonObject = {}): string | undefined {
+function cacheKey(options: JsonObject): string | undefined {
   const { prompt_cache_key: key } = options;
   return typeof key === "string" && key !== "" ? key : undefined;
 }

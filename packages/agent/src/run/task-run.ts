@@ -201,8 +201,11 @@ export class TaskRun {
     if (seconds === undefined) return;
     const began = Date.parse(this.task.state.info.created_at);
     const left = began + seconds * 1000 - this.tree.options.now();
-    const expire = (): void =>
-      this.stop({ why: "expired", reason: `the task took more than ${seconds} s` });
+    const reason =
+      this.asked.chat_id === undefined
+        ? `the task took more than ${seconds} s`
+        : `the answer took longer than its time limit of ${seconds} s; set another in the settings of the chat (limits.seconds)`;
+    const expire = (): void => this.stop({ why: "expired", reason });
     if (left <= 0) expire();
     else this.#clearTimer = callAfter(left, expire);
   }

@@ -36,6 +36,7 @@ function chats() {
     skills: [],
     privacy: undefined,
     limits: usualLimits,
+    results: "never",
     now: Date.now,
   });
   const mask = async (at: number): Promise<string> => {

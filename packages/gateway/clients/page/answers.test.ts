@@ -140,8 +140,18 @@ describe("a call", () => {
     await callLine(lastAnswer(tab), /^slow_count 2 Done [1-9][\d.]* s$/).waitFor();
   });
 
-  test("that fails says so, and why", async () => {
+  test("that fails does not stop the answer", async () => {
     const { tab, answer } = await asked('fail_on_purpose because "I say so"');
+    await endedAnswers(tab, 1);
+    await callLine(answer, /^fail_on_purpose I say so Failed/).waitFor();
+    expect(await answer.getByRole("button", { name: "Release" }).count()).toBe(0);
+  });
+
+  test("that fails says so, and why, where failures are shown to people first", async () => {
+    const hash = await stage.chat({ agent: "demo-agent", results: "on error" });
+    const tab = await (await stage.person()).tab(hash);
+    await say(tab, 'fail_on_purpose because "I say so"');
+    const answer = lastAnswer(tab);
     const question = answer.getByRole("group", { name: /result of fail_on_purpose/ });
     await question.getByText("It failed. Failures are shown to you before").waitFor();
     await callLine(answer, /Failed, waiting for you$/).waitFor();

@@ -207,7 +207,7 @@ describe("in Chinese", () => {
 
   test("nor around what was said: in frames, cards, approvals, menus and editors", async () => {
     const person = await stage.person({ locale: "zh-CN" });
-    const tab = await person.tab(await stage.chat());
+    const tab = await person.tab(await stage.chat({ agent: "demo-agent", results: "on error" }));
     const { left, check } = watchFor(tab);
     const menu = tab.getByRole("menu");
     const unfolded = async (answer: Locator, view: string) => {

@@ -212,7 +212,7 @@ describe("nobody is kept out", () => {
     await tab.getByRole("region", { name: "Things to try" }).waitFor();
     await check("start");
 
-    const hash = await stage.chat();
+    const hash = await stage.chat({ agent: "demo-agent", results: "on error" });
     await goTo(tab, hash);
     const asked = [
       "Show me markdown with a table, code and math",

@@ -14,7 +14,15 @@ export function chatChoices(
   discovered: Discovered,
   learned?: Learned,
 ): ChatChoices {
-  const { settings, turns, limits, timeZone, exactTime, titles } = chatDefaults(config);
+  const {
+    settings,
+    turns,
+    limits,
+    results = "never",
+    timeZone,
+    exactTime,
+    titles,
+  } = chatDefaults(config);
   const skills = [...config.skills.values()];
   return {
     models: namesOf(config, discovered).map((id) => {
@@ -39,6 +47,7 @@ export function chatChoices(
       ...settings,
       skills: skills.map(({ name }) => name),
       limits,
+      results,
       turns,
       time_zone: timeZone,
       exact_time: exactTime,

@@ -55,6 +55,22 @@ export const chatSettings = [
       "How long a model that cannot be reached, or has no time, is asked again before an answer fails; 0 is not at all.",
   },
   {
+    path: "chats.seconds",
+    type: "number",
+    default: 604_800,
+    least: 1,
+    description:
+      "How long an answer may take, with the time in which it waits for people, unless the chat sets another limit. Then it ends with an error (`timeout`); what it has said stays.",
+  },
+  {
+    path: "chats.results",
+    type: "word",
+    default: "never",
+    words: ["never", "on error", "always"],
+    description:
+      "When a person is asked before the model gets a tool's result, unless the chat, or the tool itself, says otherwise.",
+  },
+  {
     path: "chats.titles",
     type: "boolean",
     default: true,

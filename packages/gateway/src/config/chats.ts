@@ -56,6 +56,8 @@ export function readChats(table: unknown, known: KnownToChats, reading: Reading)
     turns: given.turns,
     rounds: given.rounds,
     retrySeconds: given.retry_seconds,
+    seconds: given.seconds,
+    results: given.results,
     titles: given.titles,
     titleModel,
     options: usableOptions(given.options, ["chats", "options"], reading),

@@ -134,7 +134,7 @@ export interface AgentConfig {
   readonly contextWindow: number | undefined;
   /** How long a question to a person stays open; undefined: for ever. */
   readonly approvalSeconds: number | undefined;
-  /** What chats ask its model with, over those of the model. */
+  /** Parameters of the requests to its model. */
   readonly options: ModelOptions;
 }
 
@@ -221,10 +221,14 @@ export interface ChatsConfig {
   readonly toolGroups: readonly string[];
   /** How many turns of the conversation a model is told; 0: all. */
   readonly turns: number;
-  /** How often the model is asked for one answer. */
+  /** Round trips between model and tools in one answer. */
   readonly rounds: number;
   /** How long a model that cannot be asked is asked again. */
   readonly retrySeconds: number;
+  /** How long one answer may take. */
+  readonly seconds: number;
+  /** When a person is asked before the model gets a tool's result. */
+  readonly results: "never" | "on error" | "always";
   /** Whether a model names chats. */
   readonly titles: boolean;
   /** undefined: the one that answers. */

@@ -120,7 +120,8 @@ export const taskSettings = [
     path: "agents.*.options",
     type: "JSON table",
     default: {},
-    description: "Parameters of requests in chats with it, over those of its model.",
+    description:
+      "Parameters of its requests, in tasks and in chats; in chats they are over those of its model.",
   },
   {
     path: "tools.files.folder",

@@ -42,6 +42,10 @@ const settings: Record<string, Schema> = {
   skills: listOf(text),
   options,
   limits: ref("Limits"),
+  results: {
+    ...words("never", "on error", "always"),
+    description: "When a person is asked before the model gets a tool's result.",
+  },
   turns: { ...integer(0), description: "How many turns the model is told; 0: all." },
   privacy: {
     type: "object",

@@ -213,6 +213,11 @@ export const taskSchemas: Record<string, Schema> = {
       tool_groups: listOf(text),
       session_id: text,
       limits: ref("Limits"),
+      options: {
+        type: "object",
+        description:
+          "Parameters for the model, by their names on the Responses wire, over those of the agent; null takes one out.",
+      },
       include: listOf(words("content")),
     },
     additionalProperties: false,

@@ -119,7 +119,7 @@ export class ConfiguredAgents {
   }
 
   async #made(config: AgentConfig): Promise<Agent> {
-    const { toolGroups, agents: _agents, options: _options, contextWindow, ...rest } = config;
+    const { toolGroups, agents: _agents, contextWindow, ...rest } = config;
     const tools = await this.#groupsOf(toolGroups.filter((group) => group !== "agents"));
     const { approval: call = "auto", results: result = "never" } = this.#config.tools.agents;
     return defineAgent({

@@ -1,12 +1,10 @@
-import type { TaskRequest } from "@deltawire/agent";
+import { checkOptions, type TaskRequest } from "@deltawire/agent";
 import type { ApprovalScope, ContentPart, Limits, Resolution } from "@deltawire/tasks";
+import type { JsonObject } from "@deltawire/wire";
 import { BodyFields, invalid } from "./body-fields.ts";
 
 /** What else a task may be asked is said by chats and by the protocols of others only. */
-type Asked = Omit<
-  TaskRequest,
-  "history" | "references_before" | "preamble" | "options" | "chat_id"
->;
+type Asked = Omit<TaskRequest, "history" | "references_before" | "preamble" | "chat_id">;
 /** A person's decision, without its name. */
 type DecisionBody = Omit<Resolution, "by" | "scope" | "expanded_arguments" | "idempotency_key"> & {
   scope?: ApprovalScope;
@@ -22,6 +20,7 @@ export function readTaskRequest(body: unknown): Asked {
     "tool_groups",
     "session_id",
     "limits",
+    "options",
     "include",
   ]);
   if (fields.has("agent") === fields.has("model"))
@@ -44,6 +43,7 @@ export function readTaskRequest(body: unknown): Asked {
         }),
       session_id: (name) => fields.name(name),
       limits: (name) => readLimits(fields.get(name), name),
+      options: (name) => readOptions(fields.get(name), name),
       include: (name) =>
         fields.list(name).map((word, index) => {
           if (word === "content") return word;
@@ -151,6 +151,15 @@ function readArguments(fields: BodyFields, name: string): string {
     throw invalid(name, `expected JSON: ${(error as Error).message}`);
   }
   return text;
+}
+
+function readOptions(value: unknown, path: string): JsonObject {
+  const [problem] = checkOptions(value);
+  if (problem === undefined) return value as JsonObject;
+  const [, at, what] = /^([\w.[\]-]+): ([^]*)$/.exec(problem) ?? [];
+  throw at === undefined || what === undefined
+    ? invalid(path, problem)
+    : invalid(`${path}.${at}`, what);
 }
 
 function readLimits(value: unknown, path: string): Limits {

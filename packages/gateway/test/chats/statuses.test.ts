@@ -13,6 +13,7 @@ import {
   told,
   until,
 } from "./chat-steps.ts";
+import type { Script } from "./scripted-replies.ts";
 import { chatWorld } from "./chat-world.ts";
 import { office } from "./office.ts";
 import { never } from "./scripted-replies.ts";
@@ -190,13 +191,28 @@ describe("error", () => {
     });
   });
 
-  test("of a tool is none of the answer: the person is asked, and the model is told of it", async () => {
+  test("of a tool does not stop the answer: the model gets it, and nobody is asked", async () => {
     const { group } = office();
     const world = await chatWorld({
       groups: [group],
       script: [[{ call: "break", args: {} }], [{ text: "A pity." }]],
     });
-    const chat = await newChat(world, withOffice);
+    const answer = await sendAndEnd(world, await newChat(world, withOffice), "Go");
+    expect(answer).toMatchObject({
+      status: "completed",
+      chain: { calls: [{ outcome: "failed" }], stats: { waited_ms: 0 } },
+    });
+    expect(answer.chain?.calls[0]).not.toHaveProperty("decisions");
+    expect(told(world).at(-1)).toMatch(/the lift is stuck/);
+  });
+
+  test("of a tool is shown to the person first if the chat says so", async () => {
+    const { group } = office();
+    const world = await chatWorld({
+      groups: [group],
+      script: [[{ call: "break", args: {} }], [{ text: "A pity." }]],
+    });
+    const chat = await newChat(world, { ...withOffice, results: "on error" });
     const sent = await world.chats.send(chat, { text: "Go" });
     expect((await question(world, sent)).kind).toBe("result");
     await decide(world, sent, "approve");
@@ -228,8 +244,83 @@ describe("results", () => {
   });
 });
 
+describe("results", () => {
+  const says: Script = [[{ call: "say", args: { text: "a" } }], [{ text: "Said." }]];
+
+  test.each([
+    { where: "the chat", settings: { results: "always" as const }, chats: "" },
+    { where: "the gateway", settings: {}, chats: 'results = "always"\n' },
+  ])("are shown first if $where says so", async ({ settings, chats }) => {
+    const world = await chatWorld({
+      groups: [office().group],
+      chats: `${chats}titles = false`,
+      script: says,
+    });
+    const chat = await newChat(world, { ...withOffice, ...settings });
+    const sent = await world.chats.send(chat, { text: "Go" });
+    expect((await question(world, sent)).kind).toBe("result");
+    await decide(world, sent, "approve");
+    expect((await ended(world, sent)).status).toBe("completed");
+  });
+
+  test("are not shown if the chat says never, whatever the gateway and the agent say", async () => {
+    const careful = defineAgent({
+      name: "careful",
+      instructions: "Be careful.",
+      model: "talker",
+      tools: [office().group],
+      results: "always",
+    });
+    const world = await chatWorld({
+      agents: [careful],
+      chats: 'results = "always"\ntitles = false',
+      script: says,
+    });
+    const chat = await newChat(world, { agent: "careful", results: "never" });
+    expect((await sendAndEnd(world, chat, "Go")).status).toBe("completed");
+  });
+
+  test("can be set to three words, and no other", async () => {
+    const world = await chatWorld();
+    await expect(newChat(world, { results: "sometimes" as never })).rejects.toMatchObject({
+      param: "settings.results",
+    });
+  });
+});
+
 describe("timeout", () => {
   const limits = { seconds: 0.3 };
+
+  test("of the gateway ends an answer with an error that says which limit it was, also of an agent", async () => {
+    const slow = defineAgent({ name: "slow", instructions: "", model: "talker" });
+    const world = await chatWorld({
+      agents: [slow],
+      script: () => [{ text: "So far" }, { wait: never }],
+      chats: "seconds = 1\ntitles = false",
+    });
+    for (const settings of [{ model: "talker" }, { agent: "slow" }])
+      expect(await sendAndEnd(world, await newChat(world, settings), "Go")).toMatchObject({
+        status: "timeout",
+        error: {
+          phase: "model",
+          code: "timeout",
+          message:
+            "the answer took longer than its time limit of 1 s; set another in the settings of the chat (limits.seconds)",
+        },
+        output: [{ type: "message", block_list: [{ text: "So far" }] }],
+      });
+  });
+
+  test("of the gateway gives way to the limit of the chat", async () => {
+    const world = await chatWorld({
+      script: () => [{ text: "Done." }],
+      chats: "seconds = 1\ntitles = false",
+    });
+    const chat = await newChat(world, { limits: { seconds: 900 } });
+    const { task_id } = await sendAndEnd(world, chat, "Go");
+    const { tasks } = await world.runtime.state(task_id ?? "");
+    expect(Object.values(tasks)[0]?.info.limits).toMatchObject({ seconds: 900 });
+  });
 
   test("while the model speaks names the phase model, and keeps what it said", async () => {
     const world = await chatWorld({ script: [[{ text: "So far" }, { wait: never }]] });

@@ -229,7 +229,14 @@ export type DefaultSettings = ChatSettings &
   Required<
     Pick<
       ChatSettings,
-      "tool_groups" | "skills" | "options" | "limits" | "turns" | "time_zone" | "exact_time"
+      | "tool_groups"
+      | "skills"
+      | "options"
+      | "limits"
+      | "results"
+      | "turns"
+      | "time_zone"
+      | "exact_time"
     >
   > & {
     /** Whether a model names a chat that nobody has named. */

@@ -89,6 +89,7 @@ const fields: Readonly<Record<keyof ChatSettings, Check>> = {
     seconds: isAmount,
     depth: isNatural,
   }),
+  results: oneOf("never", "on error", "always"),
   turns: isNatural,
   privacy: shaped({ enabled: isFlag, fields: listOf(isPrivacyField) }, ["enabled", "fields"]),
   time_zone: isName,

@@ -201,6 +201,8 @@ export interface ChatSettings {
   readonly skills?: readonly string[];
   readonly options?: ModelOptions;
   readonly limits?: Limits;
+  /** When a person is asked before the model gets a tool's result; absent: as the gateway is configured. */
+  readonly results?: "never" | "on error" | "always";
   /** How many turns of the conversation the model is told; absent: as the gateway is configured. 0: all. */
   readonly turns?: number;
   readonly privacy?: PrivacySettings;

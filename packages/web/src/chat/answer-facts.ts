@@ -6,7 +6,7 @@ import {
   type RetractedItem,
   type Usage,
 } from "@deltawire/tasks";
-import type { AnswerVersion } from "@deltawire/tasks/chats";
+import type { AnswerVersion, ChainStats } from "@deltawire/tasks/chats";
 import type { StatusKind } from "../parts/signs.tsx";
 import { unreachable } from "../unreachable.ts";
 
@@ -45,6 +45,10 @@ export interface AnswerCost {
   readonly usage: Usage | undefined;
   readonly ofSubAgents: number;
   readonly timeMs: number | undefined;
+  /** What models and tools did for it; undefined if nothing was recorded. */
+  readonly stats: ChainStats | undefined;
+  /** Round trips between the model and its tools, without those of sub-agents. */
+  readonly toolRounds: number;
 }
 
 export function costOf(chain: readonly AnswerVersion[]): AnswerCost {
@@ -56,7 +60,31 @@ export function costOf(chain: readonly AnswerVersion[]): AnswerCost {
     usage,
     ofSubAgents: (usage?.total_tokens ?? 0) - (sumOf(own)?.total_tokens ?? 0),
     timeMs: times.length === 0 ? undefined : times.reduce((sum, ms) => sum + ms, 0),
+    stats: sumOfStats(chain.flatMap((version) => version.chain?.stats ?? [])),
+    toolRounds: chain.reduce((sum, version) => sum + toolRoundsIn(version), 0),
   };
+}
+
+function toolRoundsIn({ chain }: AnswerVersion): number {
+  const own = (chain?.calls ?? []).filter(({ task_id }) => task_id === undefined);
+  return new Set(own.map(({ round }) => round)).size;
+}
+
+function sumOfStats([first, ...rest]: readonly ChainStats[]): ChainStats | undefined {
+  if (first === undefined) return undefined;
+  return rest.reduce((sum, one) => {
+    const outcomes: Record<string, number> = { ...sum.outcomes };
+    for (const [outcome, count] of Object.entries(one.outcomes))
+      outcomes[outcome] = (outcomes[outcome] ?? 0) + count;
+    return {
+      rounds: sum.rounds + one.rounds,
+      calls: sum.calls + one.calls,
+      outcomes,
+      model_ms: sum.model_ms + one.model_ms,
+      tool_ms: sum.tool_ms + one.tool_ms,
+      waited_ms: sum.waited_ms + one.waited_ms,
+    };
+  }, first);
 }
 
 function sumOf(usages: readonly Usage[]): Usage | undefined {

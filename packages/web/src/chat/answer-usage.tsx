@@ -36,7 +36,12 @@ function LiveUsage({ taskId, before }: { taskId: string; before: Usage | undefin
   });
   const usage =
     used === undefined || before === undefined ? (used ?? before) : addUsage(before, used);
-  return <Used cost={{ usage, ofSubAgents: 0, timeMs: undefined }} usual={[]} />;
+  return (
+    <Used
+      cost={{ usage, ofSubAgents: 0, timeMs: undefined, stats: undefined, toolRounds: 0 }}
+      usual={[]}
+    />
+  );
 }
 
 function Used({ cost, usual }: { cost: AnswerCost; usual: readonly Note[] }) {

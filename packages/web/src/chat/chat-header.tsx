@@ -27,6 +27,7 @@ import { copyText } from "./copy-text.ts";
 import { ChatSettingsDialog } from "./settings-dialog.tsx";
 import type { Thread } from "./thread.ts";
 import { usedInShort } from "./usage-words.ts";
+import { VariablesDialog } from "./variables-dialog.tsx";
 import { answererIn } from "./who-answers.ts";
 import { chatWords } from "./words.ts";
 
@@ -35,7 +36,7 @@ interface ChatHeaderProps {
   state: Extract<OpenChatState, { is: "ready" }>;
 }
 
-type Open = "nothing" | "settings" | "tags" | "title";
+type Open = "nothing" | "settings" | "tags" | "title" | "variables";
 
 /** What the chat is called, who answers in it, what it has cost, and what can be done with all of it. */
 export function ChatHeader({ thread, state }: ChatHeaderProps) {
@@ -59,6 +60,12 @@ export function ChatHeader({ thread, state }: ChatHeaderProps) {
       group: words.group,
       keys: "mod+;",
       run: () => setOpen("settings"),
+    },
+    {
+      id: "chat.variables",
+      title: words.variables,
+      group: words.group,
+      run: () => setOpen("variables"),
     },
   ]);
   return (
@@ -108,6 +115,7 @@ export function ChatHeader({ thread, state }: ChatHeaderProps) {
         onOpen={setOpen}
       />
       {open === "settings" && <ChatSettingsDialog chat={openChat} onClose={close} />}
+      {open === "variables" && <VariablesDialog chatId={openChat.chatId} onClose={close} />}
       {open === "tags" && <ChatTags chat={chat} onClose={close} />}
     </header>
   );
@@ -155,6 +163,7 @@ function ChatMenu({ thread, isPinned, isDeleted, onOpen }: ChatMenuProps) {
           keys: "mod+;",
           run: () => onOpen("settings"),
         },
+        { label: words.variables, icon: "file", run: () => onOpen("variables") },
         { label: words.rename, icon: "edit", run: () => onOpen("title") },
         {
           label: isPinned ? inList.unpin : inList.pin,

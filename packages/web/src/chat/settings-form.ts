@@ -14,6 +14,8 @@ export type SettingsPatch = Extract<PersonEdit, { type: "settings" }>["patch"];
 export const limitNames = ["rounds", "tokens", "cost", "seconds", "depth"] as const;
 type LimitName = (typeof limitNames)[number];
 
+export const resultPolicies = ["never", "on error", "always"] as const;
+
 /** What stands in the dialog. An empty text, and undefined, is what the gateway has configured. */
 export interface SettingsForm extends OptionTexts {
   readonly who: Who;
@@ -21,6 +23,7 @@ export interface SettingsForm extends OptionTexts {
   readonly toolGroups: readonly string[] | undefined;
   readonly skills: readonly string[] | undefined;
   readonly limits: Readonly<Record<LimitName, string>>;
+  readonly results: ChatSettings["results"];
   readonly turns: string;
   readonly exactTime: boolean | undefined;
   readonly timeZone: string;
@@ -61,6 +64,7 @@ export function formOf(settings: ChatSettings): SettingsForm {
       seconds: number(limits.seconds),
       depth: number(limits.depth),
     },
+    results: settings.results,
     turns: number(settings.turns),
     exactTime: settings.exact_time,
     timeZone: settings.time_zone ?? "",
@@ -109,6 +113,7 @@ export function readForm(form: SettingsForm): { settings: ChatSettings; problems
     skills: form.skills,
     options: joinOptions(form, number, (field, is) => (problems[field] = { is })),
     limits: Object.keys(limits).length === 0 ? undefined : limits,
+    results: form.results,
     turns: number(form.turns, "turns"),
     privacy: form.privacy && {
       enabled: form.privacy.enabled,
@@ -181,6 +186,7 @@ const sections: Readonly<Record<string, SectionName>> = {
   tool_groups: "tools",
   skills: "tools",
   ...Object.fromEntries(limitNames.map((name) => [`limits.${name}`, "tools" as const])),
+  results: "tools",
   turns: "conversation",
   exact_time: "conversation",
   time_zone: "conversation",

@@ -1,7 +1,7 @@
-import { Input, Switch } from "../parts/field.tsx";
+import { Input, Select, Switch } from "../parts/field.tsx";
 import { useWords } from "../words/use-words.ts";
 import { SettingField, SettingGroup, type SectionProps } from "./setting-field.tsx";
-import { limitNames } from "./settings-form.ts";
+import { limitNames, resultPolicies } from "./settings-form.ts";
 import { settingsWords } from "./settings-words.ts";
 
 /** What the model may call, and how far it may go. */
@@ -18,6 +18,11 @@ export function ToolSettings({ form, choices, defaults, errorAt, change }: Secti
   const aboutSkill = (name: string) => {
     const skill = known.find((each) => each.name === name);
     return skill?.always === true ? words.skillAlways : (skill?.when ?? skill?.description ?? "");
+  };
+  const resultsWhen = {
+    never: words.resultsNever,
+    "on error": words.resultsOnError,
+    always: words.resultsAlways,
   };
   return (
     <>
@@ -57,6 +62,27 @@ export function ToolSettings({ form, choices, defaults, errorAt, change }: Secti
           </div>
         ))}
       </SettingGroup>
+      <SettingField
+        label={words.results}
+        hint={words.resultsHint}
+        error={errorAt("results")}
+        isSaid={form.results !== undefined}
+        onReset={() => change("results", { results: undefined })}
+      >
+        <Select
+          value={form.results ?? ""}
+          onChange={({ currentTarget: { value } }) =>
+            change("results", { results: resultPolicies.find((one) => one === value) })
+          }
+        >
+          <option value="">{words.usual(resultsWhen[defaults?.results ?? "never"])}</option>
+          {resultPolicies.map((policy) => (
+            <option key={policy} value={policy}>
+              {resultsWhen[policy]}
+            </option>
+          ))}
+        </Select>
+      </SettingField>
       <SettingGroup label={words.limits} hint={words.limitsHint}>
         <div className="chat-settings-row">
           {limitNames.map((name) => {

@@ -40,6 +40,12 @@ export const settingsWords = defineWords({
     skills: "Skills",
     skillAlways: "always read",
     noSkills: "This gateway has no skills.",
+    results: "Ask me before the model gets a tool's result",
+    resultsHint:
+      "Held results wait for your decision. Tools that are configured with a setting of their own keep it.",
+    resultsNever: "Never",
+    resultsOnError: "If it is an error",
+    resultsAlways: "Always",
     limits: "Limits of one answer",
     limitsHint:
       "A round is one round trip between model and tools. At a limit the model answers without tools; when the time is up the answer ends. Depth is that of sub-agents. Those of an agent are only lowered.",
@@ -120,6 +126,11 @@ export const settingsWords = defineWords({
     skills: "技能",
     skillAlways: "始终读取",
     noSkills: "此网关没有技能。",
+    results: "把工具结果交给模型前先问我",
+    resultsHint: "被扣下的结果等待你的决定。配置中另有规定的工具仍按其规定。",
+    resultsNever: "从不",
+    resultsOnError: "出错时",
+    resultsAlways: "总是",
     limits: "单次回答的限制",
     limitsHint:
       "一轮指模型与工具之间的一次往返。达到限制后模型不再调用工具，直接作答；超时则直接结束。层数指子智能体。对智能体只会比它自己的更严。",

@@ -27,7 +27,7 @@ export interface UsedRow {
 
 /** All that is known of it. What nobody told, and parts of nothing, are left out. */
 export function usedInRows(
-  { usage, ofSubAgents, timeMs }: AnswerCost,
+  { usage, ofSubAgents, timeMs, stats, toolRounds }: AnswerCost,
   format: Format,
   words: ChatWords,
 ): UsedRow[] {
@@ -47,5 +47,26 @@ export function usedInRows(
     if (usage.cost !== undefined) add(words.costLabel, format.cost(usage.cost));
   }
   if (timeMs !== undefined) add(words.time, format.duration(timeMs));
+  if (stats === undefined) return rows;
+  const addTime = (name: string, ms: number) => {
+    if (ms > 0) rows.push({ name, value: format.duration(ms), isPart: timeMs !== undefined });
+  };
+  addTime(words.modelTime, stats.model_ms);
+  addTime(words.toolTime, stats.tool_ms);
+  addTime(words.waitedTime, stats.waited_ms);
+  if (stats.rounds > 0) add(words.modelRequests, String(stats.rounds));
+  if (toolRounds > 0) add(words.toolRounds, String(toolRounds));
+  if (stats.calls > 0) add(words.toolCalls, String(stats.calls));
+  const { completed = 0, ...others } = stats.outcomes;
+  if (completed < stats.calls) addPart(words.completedCalls, completed);
+  const names: Readonly<Record<string, string>> = {
+    failed: words.failedCalls,
+    timeout: words.timeoutCalls,
+    denied: words.deniedCalls,
+    canceled: words.canceledCalls,
+    incomplete: words.incompleteCalls,
+    unknown: words.unknownCalls,
+  };
+  for (const [outcome, count] of Object.entries(others)) addPart(names[outcome] ?? outcome, count);
   return rows;
 }

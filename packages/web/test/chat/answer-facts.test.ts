@@ -40,12 +40,20 @@ test("parts of one answer cost what they cost together, with their sub-agents", 
     usage: { input_tokens: 400, output_tokens: 80, total_tokens: 480, cost: 0.01 },
     ofSubAgents: 240,
     timeMs: 1500,
+    stats: undefined,
+    toolRounds: 0,
   });
 });
 
 test("an answer that tells nothing costs nothing that can be said", () => {
   const cost = costOf([version()]);
-  expect(cost).toEqual({ usage: undefined, ofSubAgents: 0, timeMs: undefined });
+  expect(cost).toEqual({
+    usage: undefined,
+    ofSubAgents: 0,
+    timeMs: undefined,
+    stats: undefined,
+    toolRounds: 0,
+  });
   expect(usedInShort(cost.usage, format, chatWords.en)).toEqual([]);
   expect(usedInRows(cost, format, chatWords.en)).toEqual([]);
 });
@@ -61,7 +69,8 @@ test("what was used is said in short and in rows, parts under what they are part
     estimated: true,
   };
   expect(usedInShort(usage, format, chatWords.en)).toEqual(["about 13K tokens", "cost 0.0125"]);
-  const rows = usedInRows({ usage, ofSubAgents: 0, timeMs: 4200 }, format, chatWords.en);
+  const cost = { usage, ofSubAgents: 0, timeMs: 4200, stats: undefined, toolRounds: 0 };
+  const rows = usedInRows(cost, format, chatWords.en);
   expect(rows.map(({ name, value, isPart }) => [name, value, isPart])).toEqual([
     ["Input", "12.4K", false],
     ["of it cached", "8K", true],
@@ -69,6 +78,46 @@ test("what was used is said in short and in rows, parts under what they are part
     ["Total", "13K", false],
     ["Cost", "0.0125", false],
     ["Time", "4.2 s", false],
+  ]);
+});
+
+test("requests, calls and times of an answer are summed over its parts and shown in rows", () => {
+  const call = (round: number, more: object = {}) => ({
+    call_id: `call_${round}`,
+    round,
+    name: "look",
+    arguments: "{}",
+    outcome: "completed",
+    ...more,
+  });
+  const stats = { rounds: 2, calls: 2, model_ms: 3000, tool_ms: 1000, waited_ms: 0 };
+  const cost = costOf([
+    version({
+      time_ms: 4200,
+      chain: {
+        calls: [call(1), call(1), call(3, { task_id: "task_1" })],
+        stats: { ...stats, outcomes: { completed: 2 } },
+      },
+    }),
+    version({
+      time_ms: 5000,
+      chain: {
+        calls: [call(2)],
+        stats: { ...stats, waited_ms: 500, outcomes: { completed: 1, failed: 1 } },
+      },
+    }),
+  ]);
+  const rows = usedInRows(cost, format, chatWords.en);
+  expect(rows.map(({ name, value, isPart }) => [name, value, isPart])).toEqual([
+    ["Time", "9.2 s", false],
+    ["of it model", "6.0 s", true],
+    ["of it tools", "2.0 s", true],
+    ["of it waiting for people", "0.5 s", true],
+    ["Model requests", "4", false],
+    ["Rounds of tools", "2", false],
+    ["Tool calls", "4", false],
+    ["of them done", "3", true],
+    ["of them failed", "1", true],
   ]);
 });
 

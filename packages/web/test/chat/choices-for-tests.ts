@@ -26,6 +26,7 @@ export function choices(more: Partial<ChatChoices> = {}): ChatChoices {
       skills: [],
       options: {},
       limits: { rounds: 10 },
+      results: "never",
       turns: 20,
       time_zone: "UTC",
       exact_time: false,
