@@ -181,6 +181,8 @@ class Page {
 
   #medium({ kind, url, filename }: Attachment): string {
     const label = escaped(filename ?? kind);
+    // A tool announced it, and ended before it was made.
+    if (url === "") return `<p class="medium" dir="auto">${label} (not finished)</p>`;
     const blob = blobAt(url, this.#blobs);
     if (blob === undefined)
       return `<p class="medium" dir="auto">${isLink(url) ? linkTo(url, label) : `${label} (not in this file)`}</p>`;

@@ -226,6 +226,8 @@ function mediaLine(block: Exclude<Block, { type: "text" }>): string {
 
 function medium(kind: Attachment["kind"], url: string, name: string | undefined): string {
   const label = name ?? kind;
+  // A tool announced it, and ended before it was made.
+  if (url === "") return `${inline(label)} (not finished)`;
   const isKnown = isLink(url) || url.startsWith(blobPath) || /^data:(?:image|audio)\//.test(url);
   if (!isKnown) return `${inline(label)}: ${codeSpan(url.slice(0, 200))}`;
   return `${kind === "image" ? "!" : ""}${link(label, url)}`;
