@@ -73,6 +73,7 @@ test("a tool streams its report: words, a picture as it is painted, a file", asy
   const { url } = await chatScene();
   const taskId = await started(url, 'write_report about "the sea"');
   const stream = new Stream(`${url}/api/tasks/${taskId}/events?after=-1`);
+  await stream.until("text", ({ types }) => types.includes("task.text.delta"));
   await stream.until("a partial picture", ({ types }) => types.includes("task.image.delta"));
   const live = (await (await fetch(`${url}/api/tasks/${taskId}`)).json()) as TaskView;
   expect(resultIn(live)).toMatchObject({

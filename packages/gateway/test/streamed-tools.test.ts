@@ -41,6 +41,7 @@ test("a gateway that is killed while a tool streams goes on: live, stored and re
   const { chat } = await client.create({ settings });
   const { task_id: taskId } = await client.send(chat.chat_id, { text: words });
   const live = new Stream(`${await first.url}/api/tasks/${taskId}/events?after=-1`);
+  await live.until("text", ({ types }) => types.includes("task.text.delta"));
   await live.until("a partial image", ({ types }) => types.includes("task.image.delta"));
   // Whoever opens the chat now sees what has been streamed.
   const opened = await client.open(chat.chat_id);
@@ -69,6 +70,7 @@ test("a chat whose tool was stopped before its image came can be exported and im
   const { chat } = await client.create({ settings });
   const { task_id: taskId } = await client.send(chat.chat_id, { text: words });
   const live = new Stream(`${url}/api/tasks/${taskId}/events?after=-1`);
+  await live.until("text", ({ types }) => types.includes("task.text.delta"));
   await live.until("an image is announced", ({ types }) => types.includes("task.image.added"));
   await client.cancelTask(taskId);
   const { chat: stopped } = await whenSettled(client, chat.chat_id);

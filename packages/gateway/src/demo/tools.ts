@@ -70,9 +70,9 @@ export const slowCount = defineTool<{ to: number }>({
   },
 });
 
-const wordMs = 60;
+const wordMs = 40;
 const pictureSteps = 4;
-const pictureMs = 400;
+const pictureMs = 300;
 
 export const writeReport = defineTool<{ subject: string }>({
   name: "write_report",
