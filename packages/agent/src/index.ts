@@ -27,6 +27,7 @@ export { MemoryBlobs } from "./log/blobs.ts";
 export type { Variables } from "./variables/variables.ts";
 export { ChainRecorder } from "./chats/chain-record.ts";
 export { callOutput, inputPart } from "./model/history.ts";
+export { runInTurns } from "./event-loop.ts";
 export { Redactor } from "./redaction/redactor.ts";
 export { secretsIn, secretsOfUrl } from "./redaction/secret-values.ts";
 export {

@@ -6,7 +6,7 @@ import {
   chatToJson,
   chatToMarkdownSteps,
   chatToOpenAi,
-  importChats,
+  importChatsSteps,
 } from "@deltawire/tasks/chats";
 import type {
   BlobReader,
@@ -82,8 +82,7 @@ export async function readChats(
   blobs: BlobStore,
   world: EditWorld,
 ): Promise<ChatToCreate[]> {
-  const read = importChats(value, { ...world, blobHash });
-  await yieldToEventLoop();
+  const read = await runInTurns(importChatsSteps(value, { ...world, blobHash }));
   if (!read.ok) throw new ChatError("bad_import", read.problems.slice(0, mostTold).join("; "));
   for (const { chat } of read.chats) mustBeSettings(chat.settings);
   await checkImportSize(read.chats);

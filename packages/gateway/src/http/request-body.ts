@@ -9,8 +9,10 @@ import {
   type JsonLimit,
   type JsonLimits,
 } from "@deltawire/wire";
+import { runInTurns } from "@deltawire/agent";
 import type { BodyMemory } from "./body-memory.ts";
 import type { Call } from "./call.ts";
+import { parseJsonSteps } from "./parse-json-steps.ts";
 import { Problem } from "./problem.ts";
 
 /** Bounds of every request body. */
@@ -27,14 +29,20 @@ type BodyCall = Pick<Call, "request" | "response" | "bodyLimits">;
 
 /**
  * Returns the JSON body, unpacked and parsed. Size, nesting and the number of values are checked while it is read, so
- * that nothing large is built of a body that is over a limit. `whenEmpty` stands for a body that need not be sent.
+ * that nothing large is built of a body that is over a limit. `whenEmpty` stands for a body that need not be sent;
+ * `minValues` are allowed whatever the configured limit is.
  */
 export async function readJson(
   call: BodyCall,
-  { maxBytes, whenEmpty }: { maxBytes?: number; whenEmpty?: unknown } = {},
+  {
+    maxBytes,
+    minValues = 0,
+    whenEmpty,
+  }: { maxBytes?: number; minValues?: number; whenEmpty?: unknown } = {},
 ): Promise<unknown> {
   const { bodyLimits, response } = call;
-  const limits = { ...defaultJsonLimits, maxValues: bodyLimits.maxJsonValues };
+  const maxValues = Math.max(bodyLimits.maxJsonValues, minValues);
+  const limits = { ...defaultJsonLimits, maxValues };
   const scanner = new JsonLimitScanner(limits);
   const bytes = await readAll(call, maxBytes, (chunk) => {
     const exceeded = scanner.push(chunk);
@@ -45,7 +53,8 @@ export async function readJson(
   if (isLarge) await yieldToEventLoop();
   const text = bytes.toString("utf8");
   if (isLarge) await yieldToEventLoop();
-  const parsed = parse(text, whenEmpty);
+  const parsed =
+    scanner.values > mostParsedAtOnce ? await parseInTurns(text) : parse(text, whenEmpty);
   if (isLarge || scanner.values > manyValues) await yieldToEventLoop();
   return parsed;
 }
@@ -55,6 +64,17 @@ const bytesPerValue = 100;
 /** From here on decoding and parsing are separate turns of the event loop: each takes about 1 ms per MB. */
 const largeBytes = 4 * 1024 * 1024;
 const manyValues = 20_000;
+
+/** More values are parsed in several turns of the event loop. */
+const mostParsedAtOnce = defaultJsonLimits.maxValues;
+
+async function parseInTurns(text: string): Promise<unknown> {
+  try {
+    return await runInTurns(parseJsonSteps(text));
+  } catch (error) {
+    throw new Problem("invalid_json", `the body is no JSON: ${(error as Error).message}`);
+  }
+}
 
 function parse(text: string, whenEmpty: unknown): unknown {
   if (text.trim() === "") {

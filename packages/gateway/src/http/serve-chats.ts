@@ -1,6 +1,6 @@
 import type { Chats, ExportFormat } from "@deltawire/agent";
 import { blobPath, type BlobStore } from "@deltawire/tasks";
-import { chatUsage, removalSummary, summaryOf } from "@deltawire/tasks/chats";
+import { chatUsage, maxChatFileValues, removalSummary, summaryOf } from "@deltawire/tasks/chats";
 import type {
   BlobReply,
   ChatChoices,
@@ -114,7 +114,7 @@ async function serveTags({ response }: Call, { store }: ChatServer): Promise<voi
 }
 
 async function importChats(call: Call, server: ChatServer): Promise<void> {
-  const file = await readJson(call);
+  const file = await readJson(call, { minValues: maxChatFileValues });
   const made = await madeOnce(call, server, file, (id) => server.chats.importFrom(file, id));
   sendJson(call.response, 201, { data: made.map(summaryOf) } satisfies ImportReply);
 }

@@ -88,7 +88,13 @@ export type {
   UndoBody,
   VariablesReply,
 } from "./api.ts";
-export { countMessages, maxChatBytes, maxMessageCharacters, maxMessages } from "./chat-limits.ts";
+export {
+  countMessages,
+  maxChatBytes,
+  maxChatFileValues,
+  maxMessageCharacters,
+  maxMessages,
+} from "./chat-limits.ts";
 export { applyEdit, applyEdits, type Added, type EditedByAll } from "./apply-edit.ts";
 export { chatUsage } from "./chat-usage.ts";
 export { checkMessage, checkPersonEdit, checkTags, checkTitle } from "./check-edit.ts";
@@ -117,7 +123,7 @@ export { wordsOf } from "./words.ts";
 export { chatToGlued, gluedAnswer } from "./in-out/glued.ts";
 export type { GluedAnswer, GluedChain, GluedMessage, GluedPayload } from "./in-out/glued.ts";
 export { chatToHtml, chatToHtmlSteps, type HtmlOptions } from "./in-out/html.ts";
-export { importChats } from "./in-out/import-any.ts";
+export { importChats, importChatsSteps } from "./in-out/import-any.ts";
 export type {
   BlobReader,
   FileBlob,

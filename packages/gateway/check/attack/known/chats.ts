@@ -94,6 +94,25 @@ export function chatCases(token: string): AttackCase[] {
         return caller.faults;
       },
     },
+    {
+      name: "a file of chats with 2,000,000 JSON values",
+      alone: true,
+      async run(target) {
+        const caller = new ChatCaller(target, token);
+        const node = Object.fromEntries(Array.from({ length: 90 }, (_, at) => [`k${at}`, `${at}`]));
+        const nodes = Object.fromEntries(
+          Array.from({ length: 10_000 }, (_, at) => [`n${at}`, node]),
+        );
+        await caller.call("POST", "/api/chats/import", {
+          format: "deltawire.chat",
+          version: 1,
+          exported_at: "2026-01-31T12:00:00.000Z",
+          chats: [{ chat: { nodes }, replays: {} }],
+          blobs: {},
+        });
+        return caller.faults;
+      },
+    },
     ...patterns.map((pattern): AttackCase => ({
       name: `the private pattern ${pattern} on 80 KB`,
       requests: 10,

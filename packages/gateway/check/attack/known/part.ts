@@ -31,7 +31,7 @@ export async function knownPart(token: string, isWanted: (name: string) => boole
   ];
   return {
     name: "known attacks",
-    toml: `${wires.map((wire) => `[upstreams.${wire}]\nbase_url = "${upstream.url}/v1"\nspeaks = "${wire}"\napi_key = "${key}"\nmodels = ["m"]\nretries = 0\nidle_timeout_seconds = 5\n`).join("")}[chats]\nmodel = "chat/m"\ntitles = false\n`,
+    toml: `${wires.map((wire) => `[upstreams.${wire}]\nbase_url = "${upstream.url}/v1"\nspeaks = "${wire}"\napi_key = "${key}"\nmodels = ["m"]\nretries = 0\nidle_timeout_seconds = 5\n`).join("")}[chats]\nmodel = "chat/m"\ntitles = false\n[agents.helper]\nmodel = "chat/m"\n`,
     cases: cases.filter(({ name }) => isWanted(name)),
     atOnce: 3,
     secrets,
@@ -183,6 +183,15 @@ function requestCases(token: string): AttackCase[] {
         return done ? [] : [`${connection.statuses.length} of 100 answers`];
       },
     },
+    ...Object.entries(largeBodies).map(([name, { path, body }]): AttackCase => ({
+      name,
+      alone: true,
+      async run({ url }) {
+        const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+        const reply = await send(url, { path, headers, body: body() });
+        return [...endFaults(reply), ...(reply.status === 500 ? ["status 500"] : [])];
+      },
+    })),
     {
       name: "six bodies in zstd at once that unpack to 60 MB of {},",
       requests: 6,
@@ -208,5 +217,44 @@ function requestCases(token: string): AttackCase[] {
     },
   ];
 }
+
+const askWith = (content: string): string =>
+  `{"model":"chat/m","messages":[{"role":"user","content":"${content}"}]}`;
+
+const largeBodies: Readonly<Record<string, { path: string; body(): string }>> = {
+  "a body of 40 MB of backslashes": {
+    path: "/v1/chat/completions",
+    body: () => askWith("\\\\".repeat(20_000_000)),
+  },
+  "a body of 60 MB of letters": {
+    path: "/v1/chat/completions",
+    body: () => askWith("a".repeat(60_000_000)),
+  },
+  "a body of 60 MB of letters, for the Responses API": {
+    path: "/v1/responses",
+    body: () => `{"model":"chat/m","input":"${"a".repeat(60_000_000)}"}`,
+  },
+  "a body of 60 MB of Chinese characters": {
+    path: "/v1/chat/completions",
+    body: () => askWith("中".repeat(20_000_000)),
+  },
+  "a UI message of 40,000 parts": {
+    path: "/api/ui-messages",
+    body: () =>
+      JSON.stringify({
+        agent: "helper",
+        messages: [
+          {
+            id: "m",
+            role: "user",
+            parts: Array.from({ length: 40_000 }, (_, at) => ({
+              type: "text",
+              text: `part ${at}`,
+            })),
+          },
+        ],
+      }),
+  },
+};
 
 let bomb: Uint8Array | undefined;

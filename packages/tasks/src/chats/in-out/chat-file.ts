@@ -233,6 +233,9 @@ const isHash: Check = (value, path) =>
     ? []
     : problem(path, "must be the SHA-256 of a blob, in hex");
 
+/** One node of a chat, under its id. */
+export const checkNode: Check = node;
+
 /** The shape of a whole file; what its parts say of each other is another question. */
 export const checkChatFile: Check = exactly({
   format: anything,

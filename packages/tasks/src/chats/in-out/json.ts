@@ -4,14 +4,16 @@ import type { OutputItem } from "../../items.ts";
 import { wellFormedJson } from "../../well-formed.ts";
 import type { ChatVariable } from "../chat-store.ts";
 import { maxMessages, tooManyMessages } from "../chat-limits.ts";
-import { isPlainObject, problem } from "../check-value.ts";
+import { isPlainObject, problem, type Check } from "../check-value.ts";
 import { isRunning } from "../running.ts";
 import type { AnswerVersion, Chat, ChatNode } from "../shapes.ts";
 import { chatFaults } from "../validate-chat.ts";
 import { isBase64, mediaTypeOf } from "./blob-text.ts";
-import { checkChatFile } from "./chat-file.ts";
-import { checkJson, first } from "./check-json.ts";
+import { checkChatFile, checkNode } from "./chat-file.ts";
+import { checkJson, first, isId } from "./check-json.ts";
+import { checkReplay } from "./check-replay.ts";
 import type { BlobReader, FileBlob, Imported, ImportedChat, ImportWorld } from "./imported.ts";
+import { runToEnd } from "./run-to-end.ts";
 
 export const chatFileFormat = "deltawire.chat";
 const chatFileVersion = 1;
@@ -65,13 +67,18 @@ export function chatToJson({ chat, replays, variables, blobs, exported_at }: Cha
  * the file was written has stopped: its task is not here.
  */
 export function chatsFromJson(value: unknown, world: ImportWorld): Imported {
-  const problems = firstOf(
-    () => checkVersion(value),
-    () => checkCounts(value),
-    () => checkJson(value, ""),
-    () => checkChatFile(value, ""),
-    () => checkWhole(value as ChatFile, world),
+  return runToEnd(chatsFromJsonSteps(value, world));
+}
+
+export function* chatsFromJsonSteps(value: unknown, world: ImportWorld): Generator<void, Imported> {
+  const problems = yield* firstOf(
+    () => [checkVersion(value)],
+    () => [checkCounts(value)],
+    () => checkParts(value, checkJson, () => checkJson),
+    () => checkParts(value, checkChatFile, (part) => partChecks[part]),
+    () => [checkWhole(value as ChatFile, world)],
   );
+  yield;
   if (problems.length > 0) return { ok: false, problems: first(problems) };
   const file = value as ChatFile;
   return {
@@ -86,12 +93,50 @@ export function chatsFromJson(value: unknown, world: ImportWorld): Imported {
 }
 
 /** Each check relies on those before it. */
-function firstOf(...checks: readonly (() => string[])[]): string[] {
+function* firstOf(...checks: readonly (() => Iterable<string[]>)[]): Generator<void, string[]> {
   for (const check of checks) {
-    const problems = check();
+    const problems: string[] = [];
+    for (const found of check()) {
+      problems.push(...found);
+      yield;
+    }
     if (problems.length > 0) return problems;
   }
   return [];
+}
+
+type Part = "nodes" | "replays";
+
+const partChecks: Record<Part, Check> = {
+  nodes: (value, path) => checkNode(value, path),
+  replays: (value, path) => checkReplay(value, path),
+};
+
+/** The file without its nodes and replays, and then each of these: a chat can have thousands, and others have turns. */
+function* checkParts(
+  value: unknown,
+  checkOutline: Check,
+  checkPart: (part: Part) => Check,
+): Generator<string[]> {
+  const parts: { path: string; key: string; part: Part; value: unknown }[] = [];
+  const without = (part: Part, given: unknown, path: string): unknown => {
+    if (!isPlainObject(given) || !isPlainObject(given[part])) return given;
+    for (const [key, each] of Object.entries(given[part]))
+      parts.push({ path: `${path}.${part}.${key.slice(0, 100)}`, key, part, value: each });
+    return { ...given, [part]: {} };
+  };
+  const outline = (one: unknown, path: string): unknown => {
+    if (!isPlainObject(one)) return one;
+    const chat = without("nodes", one["chat"], `${path}.chat`);
+    return without("replays", "chat" in one ? { ...one, chat } : one, path);
+  };
+  const file =
+    isPlainObject(value) && Array.isArray(value["chats"])
+      ? { ...value, chats: value["chats"].map((one, at) => outline(one, `chats[${at}]`)) }
+      : value;
+  yield checkOutline(file, "");
+  for (const { path, key, part, value: each } of parts)
+    yield [...isId(key, path), ...checkPart(part)(each, path)];
 }
 
 /** First of all: what a later version says cannot be judged by the rules of this one. */
