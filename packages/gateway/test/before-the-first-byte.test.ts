@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { aGateway, anUpstream, hello, helloChat, pause, scene, until } from "./scene.ts";
 import { eventsOf, upstreamToml } from "./running-gateway.ts";
 import { beginStream, chunk, event, refuse, says, scriptedUpstream } from "./scripted-upstream.ts";
@@ -197,6 +197,12 @@ describe("a model with several upstreams", () => {
   });
 });
 
+/** Sets the clock to the end of a pause after repeated failures. */
+function passPause(): void {
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 5100 });
+  onTestFinished(() => void vi.useRealTimers());
+}
+
 test("a dead upstream is left alone after five failures, and asked again when its time is over", async () => {
   let works = false;
   const { gateway, upstream } = await scene(
@@ -214,7 +220,7 @@ test("a dead upstream is left alone after five failures, and asked again when it
   expect(await refused.json()).toMatchObject({ error: { code: "upstream_circuit_open" } });
   expect(upstream.requests).toHaveLength(5);
   works = true;
-  await pause(5100);
+  passPause();
   expect((await gateway.post("/responses", hello)).status).toBe(200);
 }, 30_000);
 
@@ -296,7 +302,7 @@ test("a slow reply does not hold up those who wait for its model to work again",
   for (const input of ["a", "b", "c", "d", "e"])
     await gateway.post("/responses", { ...hello, input });
   works = true;
-  await pause(5100);
+  passPause();
   const slow = gateway.post("/responses", { ...hello, input: "slow" });
   await until("that others may ask", async () => {
     return (await gateway.post("/responses", hello)).status === 200;
@@ -333,7 +339,7 @@ test("a request that cannot be made does not keep a circuit shut", async () => {
   );
   for (let round = 0; round < 5; round += 1) await gateway.post("/responses", hello);
   works = true;
-  await pause(5100);
+  passPause();
   const unknown = { ...hello, previous_response_id: "resp_unknown" };
   expect((await gateway.post("/responses", unknown)).status).toBe(400);
   expect((await gateway.post("/responses", hello)).status).toBe(200);
@@ -383,7 +389,7 @@ test("an upstream is known to be back when its reply begins, not when it ends", 
   );
   for (let round = 0; round < 5; round += 1) await gateway.post("/responses", hello);
   works = true;
-  await pause(5100);
+  passPause();
   const first = await gateway.post("/responses", hello);
   expect([first.status, (await gateway.post("/responses", hello)).status]).toEqual([200, 200]);
   await first.text();

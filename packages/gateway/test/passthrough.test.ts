@@ -45,6 +45,27 @@ describe("JSON", () => {
     expect(upstream.requests).toHaveLength(3);
   });
 
+  test("is answered with a refusal whose text never ends", async () => {
+    const closed = Promise.withResolvers<void>();
+    const { gateway } = await scene(
+      (_request, response) => {
+        response.writeHead(400, { "content-type": "text/plain" });
+        const trickle = setInterval(() => response.write("no "), 100);
+        response.once("close", () => {
+          clearInterval(trickle);
+          closed.resolve();
+        });
+      },
+      { upstream: { retries: 0 } },
+    );
+    const response = await gateway.post("/embeddings", { model: "up/m", input: "x" });
+    expect([response.status, await response.text()]).toEqual([
+      400,
+      expect.stringContaining("no no"),
+    ]);
+    await closed.promise;
+  }, 60_000);
+
   test("goes to the next upstream of a list when the first is down, not when the request is wrong", async () => {
     let status = 503;
     const [a, b] = [

@@ -5,7 +5,7 @@ import { isOutOfFiles } from "../http/problem.ts";
 import { causeOf } from "../relay/failure.ts";
 import { InterimReplies } from "../relay/interim-replies.ts";
 import type { Outcome } from "../relay/outcome.ts";
-import { Refusal } from "../relay/refusal.ts";
+import { Refusal, refusalSeconds } from "../relay/refusal.ts";
 import type { UpstreamRequest } from "../relay/upstream.ts";
 
 export type FailedForward = Extract<Outcome, { is: "refused" | "failed" | "unreachable" }>;
@@ -75,12 +75,17 @@ export function ask(options: {
           controller = started;
           if (over) started.abort(new Error("the client has left"));
         },
-        onResponseStart(_controller, status, headers) {
+        onResponseStart(started, status, headers) {
           if (over) return;
           if (status < 200) return interimReplies.add();
           interimReplies.stop();
           if (status >= 300) {
-            refusal = new Refusal(status, headers, redactor);
+            const waiting = new Refusal(status, headers, redactor);
+            refusal = waiting;
+            grace = setTimeout(() => {
+              refused(waiting);
+              started.abort(new Error("the refusal takes too long"));
+            }, refusalSeconds * 1000);
             return;
           }
           begun = true;

@@ -9,7 +9,7 @@ import { InterimReplies } from "./interim-replies.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Plan } from "./plan.ts";
 import type { Receiver } from "./receiver.ts";
-import { Refusal } from "./refusal.ts";
+import { Refusal, refusalSeconds } from "./refusal.ts";
 import type { Reply, ReplyFailure } from "./reply.ts";
 import type { UpstreamRequest } from "./upstream.ts";
 
@@ -31,8 +31,6 @@ export function attempt(options: AttemptOptions): Promise<Outcome> {
 
 /** Seconds after an upstream's 200 in which its first event is awaited, and seconds between signs of life. */
 const quietSeconds = 15;
-/** Seconds in which the words of a refusal have to come. */
-const refusalSeconds = 5;
 /** Seconds for which a client may leave its stream unread. */
 const stalledSeconds = 300;
 /** What may come behind the last event before the connection is closed at once. */

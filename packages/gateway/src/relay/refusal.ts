@@ -6,6 +6,9 @@ import { parseJson } from "../json.ts";
 const mostBytes = 64 * 1024;
 const longestHeader = 1000;
 
+/** Seconds in which the body of a refusal has to come; after that, what has come is all of it. */
+export const refusalSeconds = 5;
+
 /** The headers of a refusal that are read. */
 const readHeaders = ["location", "retry-after"];
 

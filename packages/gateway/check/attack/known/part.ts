@@ -221,7 +221,7 @@ function requestCases(token: string): AttackCase[] {
 const askWith = (content: string): string =>
   `{"model":"chat/m","messages":[{"role":"user","content":"${content}"}]}`;
 
-const largeBodies: Readonly<Record<string, { path: string; body(): string }>> = {
+const largeBodies: Readonly<Record<string, { path: string; body: () => string }>> = {
   "a body of 40 MB of backslashes": {
     path: "/v1/chat/completions",
     body: () => askWith("\\\\".repeat(20_000_000)),
