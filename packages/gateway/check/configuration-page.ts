@@ -243,7 +243,7 @@ login, a command, AWS) is left out with a warning.
 
 \`--upstream URL\` serves one upstream, named after its host, and \`local\` on this machine. \`--api-key-env NAME\`,
 \`--speaks chat|responses\` (\`chat\` if not given) and \`--profile NAME\` say more of it. Beside a file it is one upstream
-more. \`--host\` and \`--port\` win over the file.
+more. \`--host\`, \`--port\` and \`--data FOLDER\` (in place of \`[store] path\`) win over the file.
 
 Without \`--upstream\` too, every key of this table that is set in the environment is an upstream. With none at all, the
 built-in demo is served.`;

@@ -72,6 +72,8 @@ export interface Gateway {
   config: Config;
   relay: Relay;
   discovery: ModelDiscovery;
+  /** Why there are no chats and tasks now, if there are none. */
+  readonly storeProblem: string | undefined;
   log: Log;
   /** Takes no more requests, lets those that run end within the limit, and ends the rest. */
   drain(): Promise<void>;
@@ -213,6 +215,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     config,
     relay,
     discovery,
+    get storeProblem() {
+      return tasks.problem?.message;
+    },
     log,
     async drain() {
       tasks.letGo();

@@ -21,6 +21,7 @@ export interface Flags {
   profile?: string | undefined;
   host?: string | undefined;
   port?: string | undefined;
+  data?: string | undefined;
   json: boolean;
 }
 
@@ -59,6 +60,7 @@ export function readArguments(argv: readonly string[]): Command {
     profile: values.profile,
     host: values.host,
     port: values.port,
+    data: values.data,
     json: values.json === true,
   };
   switch (name) {

@@ -1,11 +1,12 @@
 import { modelIn } from "../codex/arguments.ts";
 import { codexCommand } from "../codex/command.ts";
-import { dataFolder } from "../config/find.ts";
+import { dataFolderOf } from "../config/find.ts";
 import { didYouMean } from "../config/nearest.ts";
 import { configFileOf, type LoadedConfig } from "../config/load.ts";
 import { startGateway } from "../gateway.ts";
 import { modelList } from "../models/list.ts";
 import type { ModelList } from "../models/list.ts";
+import type { Flags } from "./arguments.ts";
 import { runningGateway } from "./running.ts";
 import type { Terminal } from "./world.ts";
 
@@ -14,7 +15,7 @@ const patienceMs = 3000;
 /** Runs Codex against the gateway that runs here, or one of its own for as long as Codex does. */
 export async function codex(
   loaded: LoadedConfig,
-  args: readonly string[],
+  { args, flags }: { args: readonly string[]; flags: Flags },
   terminal: Terminal,
 ): Promise<number> {
   const { env } = terminal;
@@ -32,7 +33,7 @@ export async function codex(
   const gateway = await startGateway({
     config: { ...config, server },
     env,
-    dataFolder: dataFolder(terminal),
+    dataFolder: dataFolderOf(flags.data, terminal),
     configFile: configFileOf(loaded),
     logTo: { write: () => undefined },
   });

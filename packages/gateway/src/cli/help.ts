@@ -22,6 +22,7 @@ clients must send; it is needed to listen beyond loopback.`,
     examples: [
       ["", "serve what deltawire.toml or the environment configures"],
       ["--upstream http://127.0.0.1:8000/v1 --port 4242", "one upstream, on another port"],
+      ["--data ./second --port 4242", "a second gateway, with its own data and port"],
     ],
   },
   codex: {

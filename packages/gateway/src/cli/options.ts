@@ -62,6 +62,14 @@ export const options = {
     commands: commandNames,
     description: "the port that the gateway listens on (4141)",
   },
+  data: {
+    type: "string",
+    value: "FOLDER",
+    example: "./second",
+    commands: ["serve", "codex"],
+    description:
+      "where chats, tasks and the sealing key are stored; a second gateway needs its own",
+  },
   write: {
     type: "boolean",
     commands: ["migrate"],

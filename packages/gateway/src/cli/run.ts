@@ -44,7 +44,7 @@ async function runCommand(command: Command, terminal: Terminal): Promise<number>
     }
     case "codex": {
       const { codex } = await import("./codex.ts");
-      return codex(loadConfig(command.flags, terminal), command.args, terminal);
+      return codex(loadConfig(command.flags, terminal), command, terminal);
     }
     case "models": {
       const { models } = await import("./models.ts");

@@ -1,5 +1,5 @@
 import { isUnspecified } from "../config/addresses.ts";
-import { dataFolder } from "../config/find.ts";
+import { dataFolderOf } from "../config/find.ts";
 import { configFileOf, type LoadedConfig } from "../config/load.ts";
 import { startGateway, type Gateway } from "../gateway.ts";
 import { storeFile } from "../tasks/start-tasks.ts";
@@ -21,7 +21,7 @@ export async function serve(
     startGateway({
       config,
       env,
-      dataFolder: dataFolder(terminal),
+      dataFolder: dataFolderOf(flags.data, terminal),
       configFile: configFileOf(loaded),
       world: terminal,
       logTo: stderr,
@@ -57,7 +57,7 @@ async function listening(start: () => Promise<Gateway>): Promise<Gateway> {
     };
     const reason =
       code === "EADDRINUSE"
-        ? `port ${port} is in use, perhaps by another gateway; stop it or choose one with --port`
+        ? `port ${port} is in use, perhaps by another gateway; stop it, or choose another with --port (a second gateway needs its own data, too: --data FOLDER)`
         : code === "EACCES" || code === "EADDRNOTAVAIL"
           ? `cannot listen on ${address}:${port} (${code}); choose others with --host and --port`
           : undefined;
@@ -73,9 +73,10 @@ function stopSignal(): Promise<void> {
   });
 }
 
-function summary({ url, config }: Gateway, { source }: LoadedConfig): object {
+function summary({ url, config, storeProblem }: Gateway, { source }: LoadedConfig): object {
   return {
     url,
+    ...(storeProblem === undefined ? {} : { store_problem: storeProblem }),
     version,
     source,
     upstreams: [...config.upstreams.keys()],
@@ -85,13 +86,13 @@ function summary({ url, config }: Gateway, { source }: LoadedConfig): object {
 }
 
 function greeting(
-  { url, config }: Gateway,
+  { url, config, storeProblem }: Gateway,
   loaded: LoadedConfig,
   given: Flags,
   terminal: Terminal,
 ): string {
   const command = commandName(terminal.env);
-  const kept = storeFile({ config, dataFolder: dataFolder(terminal) });
+  const kept = storeFile({ config, dataFolder: dataFolderOf(given.data, terminal) });
   const upstreams = [...config.upstreams.values()].map(
     ({ name, speaks, profile }) =>
       `${name} (${speaks}${profile.name === "generic" ? "" : `, ${profile.name}`})`,
@@ -104,6 +105,7 @@ function greeting(
   const isFound = given.port === undefined && (loaded.source.kind === "file" || port === usualPort);
   const flags = [
     ...flagged("--config", given.config),
+    ...flagged("--data", given.data),
     ...flagged("--host", given.host),
     ...(isFound && port !== 0 ? [] : [`--port ${heardOn}`]),
   ];
@@ -118,10 +120,15 @@ function greeting(
     ["API", `${reached}/v1`],
     ["tasks", `${reached}/api/tasks`],
     ["chats", `${reached}/api/chats`],
-    ["kept", kept === undefined ? "until it stops" : `in ${kept}`],
+    ["kept", storeProblem === undefined ? keptIn(kept) : "nothing for now, see below"],
   ];
   const table = lines.map(([name = "", text = ""]) => `  ${name.padEnd(10)} ${text}\n`).join("");
-  return `Deltawire ${version} is listening on ${url}\n${table}`;
+  const problem = storeProblem === undefined ? "" : `\nNo chats and no tasks: ${storeProblem}\n`;
+  return `Deltawire ${version} is listening on ${url}\n${table}${problem}`;
+}
+
+function keptIn(file: string | undefined): string {
+  return file === undefined ? "until it stops" : `in ${file}`;
 }
 
 const usualPort = 4141;

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { posix, win32, type PlatformPath } from "node:path";
 import { ConfigError } from "./problems.ts";
 import { variableValue, type Environment } from "./secret.ts";
@@ -13,6 +13,8 @@ export interface World {
 }
 
 const fileName = "deltawire.toml";
+/** Of the store, in the data folder. */
+export const storeFileName = "deltawire.db";
 
 /** The configuration to use: the one asked for, else the first that is there. */
 export function findConfig(
@@ -59,6 +61,15 @@ export function dataFolder(world: Omit<World, "cwd">): string {
   };
   const folder = platform === "win32" ? usual() : (folderIn(world, "XDG_DATA_HOME") ?? usual());
   return path.join(folder, "deltawire");
+}
+
+/** The folder of `--data`, else the user's. Throws a ConfigError if it is none. */
+export function dataFolderOf(given: string | undefined, world: World): string {
+  if (given === undefined) return dataFolder(world);
+  const folder = pathOf(world.platform).resolve(world.cwd, given);
+  if (given.trim() === "" || (existsSync(folder) && !statSync(folder).isDirectory()))
+    throw new ConfigError([`--data: ${given || '""'} is not a folder; give the path of a folder`]);
+  return folder;
 }
 
 /** By the XDG specification a relative path is to be ignored. */

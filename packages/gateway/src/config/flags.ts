@@ -23,6 +23,7 @@ export interface ConfigFlags {
   readonly profile?: string | undefined;
   readonly host?: string | undefined;
   readonly port?: string | undefined;
+  readonly data?: string | undefined;
 }
 
 export interface ReadFlags {

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
-import { dirname, relative } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { readFault } from "./beside.ts";
 import type { Config } from "./config.ts";
 import { environmentUpstreams, environmentWarnings } from "./environment.ts";
-import { findConfig, type World } from "./find.ts";
+import { dataFolderOf, findConfig, storeFileName, type World } from "./find.ts";
 import { readFlags, type ConfigFlags } from "./flags.ts";
 import { ConfigError } from "./problems.ts";
 import { readConfig } from "./read.ts";
@@ -20,8 +20,16 @@ type ConfigSource =
   | { readonly kind: "environment"; readonly variables: readonly string[] }
   | { readonly kind: "nothing" };
 
-/** The configuration of this start: a file, else an upstream of the command line, else keys of the environment. */
+/** The configuration of this start. With `--data` the store lies there, whatever the file says. */
 export function loadConfig(flags: ConfigFlags, world: World): LoadedConfig {
+  const loaded = loadFrom(flags, world);
+  if (flags.data === undefined) return loaded;
+  const path = join(dataFolderOf(flags.data, world), storeFileName);
+  return { ...loaded, config: { ...loaded.config, store: { ...loaded.config.store, path } } };
+}
+
+/** A file, else an upstream of the command line, else keys of the environment. */
+function loadFrom(flags: ConfigFlags, world: World): LoadedConfig {
   const { env, cwd } = world;
   const { overrides, warnings } = readFlags(flags, env);
   const path = findConfig({ ...world, explicit: flags.config });

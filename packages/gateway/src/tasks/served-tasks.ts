@@ -57,6 +57,11 @@ export class ServedTasks {
     this.#tryAgain();
   }
 
+  /** Why there are no tasks now. */
+  get problem(): Problem | undefined {
+    return this.#state.is === "shut" ? this.#state.problem : undefined;
+  }
+
   get handlers(): TaskHandlers {
     return Object.fromEntries(
       taskRoutes.map((name) => [

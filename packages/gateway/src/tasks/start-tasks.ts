@@ -12,6 +12,7 @@ import type { TaskTree } from "@deltawire/tasks";
 import type { ChatFeed } from "../chats/chat-follower.ts";
 import { startChats } from "../chats/start-chats.ts";
 import type { Config, ModelTarget } from "../config/config.ts";
+import { storeFileName } from "../config/find.ts";
 import { logRound, logTask, type Log, type RoundLine } from "../log.ts";
 import { mediaModel } from "../media/media-model.ts";
 import { abilitiesOf } from "../models/abilities.ts";
@@ -195,7 +196,7 @@ export function storeFile({
 }: Pick<TasksOptions, "config" | "dataFolder">): string | undefined {
   const { enabled, path } = config.store;
   if (!enabled) return undefined;
-  return path ?? (dataFolder === undefined ? undefined : join(dataFolder, "deltawire.db"));
+  return path ?? (dataFolder === undefined ? undefined : join(dataFolder, storeFileName));
 }
 
 function opened(options: TasksOptions, onWarning: (message: string) => void): Promise<Store> {

@@ -15,11 +15,22 @@ export function taskProblem(error: unknown): unknown {
     const { code: told, ...more } = refusal;
     return new Problem(told, error.message, { ...more, cause: error });
   }
+  if (code === "store_locked") {
+    // The rest is advice, which a gateway has in its own words.
+    const [detail = ""] = error.message.split(": stop it", 1);
+    return new Problem("store_unavailable", `${detail}. ${inUseAdvice}`, {
+      cause: error,
+      beside: { reason: "store_in_use", detail },
+    });
+  }
   // As the codes of every store begin.
   if (typeof code === "string" && code.startsWith("store_"))
     return new Problem("store_unavailable", error.message, { cause: error });
   return error;
 }
+
+const inUseAdvice =
+  "Another gateway runs on the same data: this one serves models, but neither chats nor tasks. Stop the other one, or start this one with its own data and port: --data FOLDER --port N";
 
 interface Refusal {
   code: ProblemCode;

@@ -23,6 +23,7 @@ import { places } from "./places.ts";
 import { PreferencesDialog } from "./preferences-dialog.tsx";
 import { ShortcutsDialog } from "./shortcuts-dialog.tsx";
 import { useNarrow } from "./use-narrow.ts";
+import { StoreNotice } from "./store-notice.tsx";
 import { useShortcuts } from "./use-shortcuts.ts";
 import { appWords } from "./words.ts";
 import "./app.css";
@@ -127,6 +128,7 @@ export function App() {
         <ConnectionNotice />
         <ApprovalTray />
         <AppMenu onOpen={setOpen} onTheme={toggleTheme} />
+        <StoreNotice />
       </header>
       {hasList && (
         <nav className="app-list" aria-label={words.chats}>

@@ -50,7 +50,7 @@ function sentence(connection: Connection, words: AppWords): string {
     case "outdated":
       return words.outdated;
     case "lost":
-      return words.lost;
+      return connection.store === undefined ? words.lost : words.noStore;
     default:
       return unreachable(connection);
   }

@@ -52,6 +52,11 @@ export const appWords = defineWords({
     starting: "Connecting to the gateway",
     connecting: "Connecting …",
     offline: "This device is offline. What you see and write is kept.",
+    noStore: "The gateway has no chats for now.",
+    storeInUse: "Another gateway is using the same data",
+    storeInUseAdvice:
+      "This one serves models, but neither chats nor tasks. Stop the other one, or start this one with its own data folder and port:",
+    storeProblem: "The gateway cannot open its data",
     lost: "The connection to the gateway is lost. What you see and write is kept.",
     retryIn: (seconds: number) => `Trying again in ${seconds} s.`,
     retrying: "Trying again …",
@@ -109,6 +114,11 @@ export const appWords = defineWords({
     starting: "正在连接网关",
     connecting: "正在连接 …",
     offline: "设备已离线。已显示和已输入的内容都会保留。",
+    noStore: "网关暂时没有对话。",
+    storeInUse: "另一个网关正在使用同一份数据",
+    storeInUseAdvice:
+      "本网关只提供模型，不提供对话和任务。请停止另一个网关，或用自己的数据目录和端口启动本网关：",
+    storeProblem: "网关无法打开其数据",
     lost: "与网关的连接已断开。已显示和已输入的内容都会保留。",
     retryIn: (seconds: number) => `${seconds} 秒后重试。`,
     retrying: "正在重试 …",

@@ -3,13 +3,19 @@ import type { ConnectChats } from "@deltawire/tasks/chats";
 import { cell, type Cell } from "../state/cell.ts";
 import { LineSources, type Word } from "./line-sources.ts";
 import { SseReader } from "./read-sse.ts";
+import type { StoreTrouble } from "../state/page.ts";
 import { waitAfter } from "./waits.ts";
 import type { World } from "./world.ts";
 
 export type LineState =
   | { readonly is: "connecting" }
   | { readonly is: "live" }
-  | { readonly is: "lost"; readonly reason: string; readonly retryAt: number }
+  | {
+      readonly is: "lost";
+      readonly reason: string;
+      readonly retryAt: number;
+      readonly store?: StoreTrouble;
+    }
   /** Lost, and the browser says that there is no network. It is tried all the same: a gateway of this machine needs none. */
   | { readonly is: "offline" }
   /** Nobody looks: the stream was let go. */
@@ -123,7 +129,11 @@ export class EventLine {
     this.#read(query, stream).then(
       (reason) => this.#lost(stream, reason),
       (error: unknown) =>
-        this.#lost(stream, error instanceof Error ? error.message : String(error)),
+        this.#lost(
+          stream,
+          error instanceof Error ? error.message : String(error),
+          error instanceof StoreProblem ? error.store : undefined,
+        ),
     );
   }
 
@@ -143,8 +153,7 @@ export class EventLine {
       return "";
     }
     if (!reply.ok || reply.body === null) {
-      void reply.body?.cancel().catch(() => undefined);
-      return `the gateway answered with status ${reply.status}`;
+      throw await refusalIn(reply);
     }
     this.#liveSince = this.#world.now();
     if (this.#state.get().is !== "live") this.#state.set({ is: "live" });
@@ -168,7 +177,7 @@ export class EventLine {
     this.#sources.hear(word);
   }
 
-  #lost(stream: AbortController, reason: string): void {
+  #lost(stream: AbortController, reason: string, store?: StoreTrouble): void {
     if (this.#stream !== stream) return;
     this.#hangUp();
     const { now, schedule, isOnline } = this.#world;
@@ -177,7 +186,14 @@ export class EventLine {
     this.#failures += 1;
     this.#cancelRetry = schedule(wait, () => this.#connect());
     this.#state.set(
-      isOnline() ? { is: "lost", reason, retryAt: Math.round(now() + wait) } : { is: "offline" },
+      isOnline()
+        ? {
+            is: "lost",
+            reason,
+            retryAt: Math.round(now() + wait),
+            ...(store === undefined ? {} : { store }),
+          }
+        : { is: "offline" },
     );
   }
 
@@ -233,4 +249,28 @@ export class EventLine {
     this.#stream = undefined;
     stream?.abort();
   }
+}
+
+/** The gateway answers, but has no chats: its store cannot be opened. */
+class StoreProblem extends Error {
+  readonly store: StoreTrouble;
+
+  constructor(store: StoreTrouble) {
+    super(store.message);
+    this.store = store;
+  }
+}
+
+async function refusalIn(reply: Response): Promise<Error> {
+  const body = (await reply.json().catch(() => undefined)) as
+    | { error?: { code?: unknown; message?: unknown }; reason?: unknown; detail?: unknown }
+    | undefined;
+  const { code, message } = body?.error ?? {};
+  if (code === "store_unavailable" && typeof message === "string")
+    return new StoreProblem(
+      body?.reason === "store_in_use"
+        ? { isInUse: true, message: typeof body.detail === "string" ? body.detail : message }
+        : { isInUse: false, message },
+    );
+  return new Error(`the gateway answered with status ${reply.status}`);
 }

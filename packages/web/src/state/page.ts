@@ -97,11 +97,24 @@ export type Connection =
   /** `again`: for the first seconds after it was lost. */
   | { readonly is: "live"; readonly again?: true }
   /** `retryAt`: in ms since 1970, when it is tried again by itself. */
-  | { readonly is: "lost"; readonly reason: string; readonly retryAt: number | undefined }
+  | {
+      readonly is: "lost";
+      readonly reason: string;
+      readonly retryAt: number | undefined;
+      /** The gateway answers, but cannot open its store. */
+      readonly store?: StoreTrouble;
+    }
   /** The browser says so. */
   | { readonly is: "offline" }
   /** A newer gateway answers than the one that this page is of. */
   | { readonly is: "outdated" };
+
+export interface StoreTrouble {
+  /** The gateway's words. */
+  readonly message: string;
+  /** By another gateway on the same data. */
+  readonly isInUse: boolean;
+}
 
 export interface ChatList {
   readonly state: Cell<ListState>;
