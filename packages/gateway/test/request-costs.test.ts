@@ -216,6 +216,18 @@ test("a body of one long string is served up to the size limit", async () => {
   expect(longest).toBeLessThan(3 * maxTurnMs);
 }, 20_000);
 
+test("instructions of megabytes are sent on, and not repeated in the events of the reply", async () => {
+  const { gateway, upstream } = await start();
+  const instructions = "\n".repeat(10 * megabyte);
+  const body = JSON.stringify({ ...hello, instructions });
+  const longest = await longestTurn(async () => {
+    const reply = await ask(`${gateway.url}/v1/responses`, { body });
+    expect([reply.status, reply.text.length < 100_000]).toEqual([200, true]);
+  });
+  expect(upstream.requests).toHaveLength(1);
+  expect(longest).toBeLessThan(3 * maxTurnMs);
+}, 20_000);
+
 test("an error does not repeat megabytes of a request", async () => {
   const { gateway } = await start();
   const long = "x".repeat(megabyte);

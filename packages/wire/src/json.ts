@@ -66,3 +66,21 @@ export function isDeepEqual(a: unknown, b: unknown, depth = 0): boolean {
   }
   return missing === 0;
 }
+
+/** True if the strings, names and values of a JSON value have more than `length` characters. Stops there. */
+export function isLongerThan(value: unknown, length: number): boolean {
+  const open: unknown[] = [value];
+  let counted = 0;
+  while (open.length > 0) {
+    const next = open.pop();
+    counted += typeof next === "string" ? next.length : 1;
+    if (typeof next === "object" && next !== null)
+      for (const name in next) {
+        counted += name.length;
+        if (counted + open.length > length) return true;
+        open.push((next as JsonObject)[name]);
+      }
+    if (counted > length) return true;
+  }
+  return false;
+}

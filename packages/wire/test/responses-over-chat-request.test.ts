@@ -768,6 +768,22 @@ function named(name: string): object {
   return { type: "function", function: { name } };
 }
 
+test("fields of more than a million characters are not repeated in the response", () => {
+  const long = "x".repeat(1_000_001);
+  const short = "x".repeat(999_000);
+  const tools = [{ type: "function" as const, name: "a", description: long, parameters: {} }];
+  const request = { model: "m", input: "Hi" };
+  const { echo } = chatRequest({
+    ...request,
+    instructions: long,
+    tools,
+    metadata: Object.fromEntries(Array.from({ length: 200_000 }, (_, at) => [`k${at}`, ""])),
+    text: { format: { type: "json_schema", name: "a", schema: { description: long } } },
+  });
+  expect(echo).toEqual(chatRequest(request).echo);
+  expect(chatRequest({ ...request, instructions: short }).echo["instructions"]).toBe(short);
+});
+
 test("what was asked for is repeated for the response object, defaults included", () => {
   const { echo } = chatRequest({
     model: "m",

@@ -1,4 +1,5 @@
 import { SseDecoder, type JsonObject, type SseEvent } from "@deltawire/wire";
+import { parseJson } from "../../src/json.ts";
 import type { ClientReply } from "./client.ts";
 import { chatFaults, responsesFaults } from "./judge-events.ts";
 import { insidesIn } from "./secrets.ts";
@@ -89,12 +90,4 @@ function isEnded(text: string, wire: Wire): boolean {
   const last = text.slice(text.trimEnd().lastIndexOf("\n\n") + 1);
   if (wire === "chat") return last.includes("data: [DONE]") || last.includes('data: {"error"');
   return /"type":\s?"response\.(?:completed|incomplete|failed)"/.test(last);
-}
-
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
 }

@@ -1,4 +1,4 @@
-import { parseJson } from "../judge-reply.ts";
+import { parseJson } from "../../../src/json.ts";
 
 /** Fields of replies whose values are good for later requests. */
 const names = [
