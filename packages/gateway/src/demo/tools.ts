@@ -80,8 +80,6 @@ export const writeReport = defineTool<{ subject: string }>({
     "Writes a short report with a picture and a file, which are shown as they are made. Invented: this is a demonstration.",
   input: objectOf({ subject: text }),
   effect: "pure",
-  // What a person may have to release is shown when the tool has ended.
-  approval: { result: "never" },
   run: async ({ subject }, { stream, signal }) => {
     const group = { id: subject, title: `A report about ${subject}` };
     const wait = (ms: number) => after(ms, undefined, { signal });
