@@ -415,3 +415,11 @@ test.skipIf(recordings.isMissing)(
     expect(ratios[Math.floor(ratios.length / 2)]).toBeLessThan(1.25);
   },
 );
+
+test("a text of tens of megabytes is estimated by its beginning", () => {
+  const [latin, chinese] = ["x".repeat(60_000_000), "中".repeat(20_000_000)];
+  let tokens: number[] = [];
+  const ms = workTime(() => (tokens = [latin, chinese].map(estimateTokens)));
+  expect(tokens).toEqual([15_000_000, 15_000_000]);
+  expect(ms).toBeLessThan(100); // 220 ms with every character
+});

@@ -7,8 +7,13 @@ export function estimateTokens(text: string): number {
   return Math.ceil(tokenWeight(text));
 }
 
+/** Of a longer text this much is looked at: 60 MB took 110 ms. */
+const longestCounted = 1_000_000;
+
 /** The same, not rounded, so that the pieces of a text can be added up. */
 export function tokenWeight(text: string): number {
+  if (text.length > longestCounted)
+    return tokenWeight(text.slice(0, longestCounted)) * (text.length / longestCounted);
   let weight = text.length * latin;
   for (let at = 0; at < text.length; at += 1) {
     const unit = text.charCodeAt(at);
