@@ -1,9 +1,10 @@
 import { once } from "node:events";
 import { mkdtempSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { freePort } from "../../check/checked-gateway.ts";
 import { upstreamToml } from "../../test/running-gateway.ts";
@@ -35,6 +36,20 @@ await once(revoking, "listening");
 afterAll(() => void revoking.close());
 const { port: revokingPort } = revoking.address() as AddressInfo;
 
+/** One of its models always fails. */
+const unsteady = createServer((request, response) => void answerUnsteadily(request, response));
+async function answerUnsteadily(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const isBroken = (await text(request)).includes('"broken"');
+  response.writeHead(isBroken ? 500 : 200, { "content-type": "application/json" });
+  const message = { role: "assistant", content: "Hi" };
+  const choices = [{ index: 0, message, finish_reason: "stop" }];
+  response.end(JSON.stringify(isBroken ? { error: { message: "out of memory" } } : { choices }));
+}
+unsteady.listen(0, "127.0.0.1");
+await once(unsteady, "listening");
+afterAll(() => void unsteady.close());
+const { port: unsteadyPort } = unsteady.address() as AddressInfo;
+
 const nobody = `http://127.0.0.1:${await freePort()}/v1`;
 const stage = staged({
   toml: [
@@ -42,6 +57,10 @@ const stage = staged({
     upstreamToml("revoking", `http://127.0.0.1:${revokingPort}/v1`, {
       api_key: secret,
       models: ["one", "two"],
+    }),
+    upstreamToml("unsteady", `http://127.0.0.1:${unsteadyPort}/v1`, {
+      retries: 0,
+      models: ["broken", "sound"],
     }),
     upstreamToml("keyless", "https://example.com/v1", {
       api_key: "env:KEY_THAT_NOBODY_SET",
@@ -117,6 +136,34 @@ test("a key that is rejected after a success is red, with the provider's words a
   expect(await barriersOn(tab)).toEqual([]);
   await card("revoking").scrollIntoViewIfNeeded();
   await takePicture(tab, "upstream-key-rejected");
+});
+
+test("a model that is paused is named, with its failure", async () => {
+  const { tab, card } = await opened();
+  const say = (model: string, content: string) =>
+    stage.gateway.post("/chat/completions", {
+      model: `unsteady/${model}`,
+      messages: [{ role: "user", content }],
+    });
+  const paused = card("unsteady").getByText(
+    /^broken is paused for a while after repeated failures: .*out of memory/,
+  );
+  // A pause lasts some seconds: on a busy machine it may be over before the page has read of it.
+  await expect
+    .poll(
+      async () => {
+        for (let at = 0; at < 6; at += 1) await say("broken", `conversation ${at % 2}`);
+        expect((await say("sound", "hello")).status).toBe(200);
+        const read = tab.waitForResponse("**/deltawire/upstreams");
+        await tab.getByRole("button", { name: "Read again" }).click();
+        await read;
+        return paused.count();
+      },
+      { timeout: 30_000 },
+    )
+    .toBe(1);
+  await card("unsteady").scrollIntoViewIfNeeded();
+  await takePicture(tab, "upstreams-paused-model");
 });
 
 test("one that fails says what is wrong, and the page learns it by itself", async () => {

@@ -62,6 +62,7 @@ export function ComposerNotices(props: ComposerNoticesProps) {
       {props.isUnreached && <Notice icon="warning">{words.notSent}</Notice>}
       {obstacle === "uploading" && <Notice icon="info">{words.waitForUploads}</Notice>}
       {obstacle === "failed upload" && <Notice icon="warning">{words.failedUploads}</Notice>}
+      {obstacle === "no model" && <NoModel hasModels={(choices?.models.length ?? 0) > 0} />}
       {isRunning && told !== undefined && <Notice icon="info">{told}</Notice>}
       {isRunning && hasBeside && <Notice icon="info">{words.onlyWords}</Notice>}
       {!isRunning &&
@@ -71,6 +72,21 @@ export function ComposerNotices(props: ComposerNoticesProps) {
           </Notice>
         ))}
     </div>
+  );
+}
+
+function NoModel({ hasModels }: { hasModels: boolean }) {
+  const { router } = usePage();
+  const words = useWords(composerWords);
+  return (
+    <Notice icon="warning">
+      <span>{hasModels ? words.chooseModel : words.noModelYet}</span>
+      {!hasModels && (
+        <Button small onClick={() => router.go({ is: "upstreams" })}>
+          {words.goUpstreams}
+        </Button>
+      )}
+    </Notice>
   );
 }
 

@@ -67,6 +67,9 @@ export const composerWords = defineWords({
     groupPictures: "Pictures",
     groupSound: "Sound",
     noModel: "No model",
+    chooseModel: "It cannot be sent: no model is chosen. Choose one below the message.",
+    noModelYet:
+      "It cannot be sent: there is no model yet. Add an upstream to the gateway's configuration; what you wrote stays here.",
     takesImages: "sees pictures",
     takesAudio: "hears",
     takesFiles: "reads PDF",
@@ -185,6 +188,8 @@ export const composerWords = defineWords({
     groupPictures: "图片",
     groupSound: "声音",
     noModel: "无模型",
+    chooseModel: "无法发送：还没有选择模型，请在输入框下方选择。",
+    noModelYet: "无法发送：还没有可用的模型。请在网关配置中添加上游，写下的内容会留在这里。",
     takesImages: "能看图",
     takesAudio: "能听音频",
     takesFiles: "能读 PDF",

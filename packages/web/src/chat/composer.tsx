@@ -24,7 +24,7 @@ import { startChat } from "./start-chat.ts";
 import { TextBesideDialog } from "./text-beside-dialog.tsx";
 import { uploadsOf } from "./uploads.ts";
 import { useChatSettings, useIsDeleted, useWhoAnswersNow } from "./use-chat-settings.ts";
-import { patchFor, type Who } from "./who-answers.ts";
+import { answererIn, patchFor, type Who } from "./who-answers.ts";
 import "./composer.css";
 
 export interface ComposerProps {
@@ -63,7 +63,14 @@ export function Composer({ chat, parent, running, onEditLast }: ComposerProps) {
 
   const isRunning = chat !== undefined && running !== undefined;
   const { text, attachments, contexts } = written;
-  const obstacle = obstacleTo({ draft: written, uploads: pending, isDeleted, isSending });
+  const hasAnswerer = choices === undefined || answererIn(shown.settings, choices) !== undefined;
+  const obstacle = obstacleTo({
+    draft: written,
+    uploads: pending,
+    isDeleted,
+    isSending,
+    hasAnswerer,
+  });
   const focus = () => box.current?.focus();
   useFocusWhenOpened();
   useCommands([

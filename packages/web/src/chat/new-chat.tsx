@@ -10,6 +10,7 @@ import { Composer } from "./composer.tsx";
 import { composerWords } from "./composer-words.ts";
 import { DemoHint } from "./demo-hint.tsx";
 import { startChat } from "./start-chat.ts";
+import { answererIn } from "./who-answers.ts";
 import { isOnlyDemo, suggestionsFor, type Suggestion } from "./suggestions.ts";
 
 /** Where a chat begins. */
@@ -17,7 +18,10 @@ export function NewChat() {
   const page = usePage();
   const words = useWords(composerWords);
   const choices = useCell(page.choices);
-  const isEmpty = choices !== undefined && choices.models.length + choices.agents.length === 0;
+  const isEmpty =
+    choices !== undefined &&
+    choices.models.length + choices.agents.length === 0 &&
+    answererIn({}, choices) === undefined;
   return (
     <div className="chat-start">
       <div className="chat-start-column">

@@ -2,8 +2,9 @@ import type { ChatSettings } from "@deltawire/tasks/chats";
 import type { DraftState, Page } from "../state/page.ts";
 
 /**
- * Makes a chat and sends its first message. Answers with whether there is a chat: the message is its draft then, until the
- * gateway has it, so that nothing is lost whichever of the two fails. `onUnreachable`: in place of a toast, if there is none.
+ * Makes a chat, sends its first message and goes there. Returns false if there is no chat then: the gateway could not be reached
+ * (`onUnreachable`, in place of a toast), or it refused the message, and an empty chat is not left behind. A message that got
+ * lost between the two is the draft of the new chat.
  */
 export async function startChat(
   page: Page,
@@ -11,11 +12,23 @@ export async function startChat(
   { text, attachments, contexts, options }: Omit<DraftState, "key">,
   onUnreachable?: () => void,
 ): Promise<boolean> {
-  const chatId = await page.newChat(settings, onUnreachable);
+  const chatId = await page.createChat(settings, onUnreachable);
   if (chatId === undefined) return false;
   const draft = page.draft(chatId);
   draft.change({ text, attachments, contexts, options });
+  const { key } = draft.get();
   const chat = page.openChat(chatId);
-  void draft.whileSending(() => chat.send(draft.get(), null)).finally(() => chat.release());
-  return true;
+  try {
+    const isSent = await draft.whileSending(() => chat.send(draft.get(), null));
+    if (isSent || draft.unreached.get() === key) {
+      page.router.go({ is: "chat", chatId });
+      return true;
+    }
+    draft.clear();
+    // If that fails there is one empty chat more in the list.
+    await page.client.remove(chatId, { forever: true }).catch(() => undefined);
+    return false;
+  } finally {
+    chat.release();
+  }
 }

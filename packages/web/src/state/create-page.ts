@@ -4,6 +4,7 @@ import {
   type Attachment,
   type ChatChange,
   type ChatChoices,
+  type ChatSettings,
 } from "@deltawire/tasks/chats";
 import { EventLine } from "../gateway/event-line.ts";
 import { createSession } from "../gateway/session.ts";
@@ -158,13 +159,12 @@ export function createPage(world: World): Page {
     toasts,
     openChat: (chatId) => chats.open(chatId),
     reconnect: () => line.retry(),
-    async newChat(settings, onUnreachable) {
-      const body = settings === undefined ? {} : { settings };
-      const make = () => askOnce((key) => client.create(body, key), world);
-      const reply = await telling.attempt(make, onUnreachable);
-      if (reply !== undefined) router.go({ is: "chat", chatId: reply.chat.chat_id });
-      return reply?.chat.chat_id;
+    async newChat(settings = {}) {
+      const chatId = await createChat(settings);
+      if (chatId !== undefined) router.go({ is: "chat", chatId });
+      return chatId;
     },
+    createChat,
     importFrom: (file) => askOnce((key) => client.importFrom(file, key), world),
     newChatSettings: createNewChatSettings(storage),
     draft: (chatId) => drafts.draft(chatId),
@@ -186,6 +186,14 @@ export function createPage(world: World): Page {
       line.close();
     },
   };
+
+  async function createChat(
+    settings: ChatSettings,
+    onUnreachable?: () => void,
+  ): Promise<string | undefined> {
+    const make = () => askOnce((key) => client.create({ settings }, key), world);
+    return (await telling.attempt(make, onUnreachable))?.chat.chat_id;
+  }
 
   async function upload(file: File): Promise<Attachment | undefined> {
     try {

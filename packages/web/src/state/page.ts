@@ -40,8 +40,10 @@ export interface Page {
   readonly toasts: Toasts;
   /** The same object for the same chat for as long as it is shown somewhere; `release` when it no longer is. */
   openChat(chatId: string): OpenChat;
-  /** Makes one with these settings and goes to it. Answers with its id. `onUnreachable`: in place of a toast. */
-  newChat(settings?: ChatSettings, onUnreachable?: () => void): Promise<string | undefined>;
+  /** Makes one with these settings and goes to it. Answers with its id. */
+  newChat(settings?: ChatSettings): Promise<string | undefined>;
+  /** Makes one and stays where it is. Answers with its id. `onUnreachable`: in place of a toast. */
+  createChat(settings: ChatSettings, onUnreachable?: () => void): Promise<string | undefined>;
   /** All chats of a file, or none of them. Throws a ChatApiError where the gateway refuses it. */
   importFrom(file: unknown): Promise<ImportReply>;
   readonly newChatSettings: NewChatSettings;

@@ -39,7 +39,15 @@ export function createTelling(toasts: Toasts, words: () => StateWords): Telling 
 export function textOf(failure: unknown, words: StateWords): string {
   if (isUnreachable(failure)) return words.unreachable;
   if (failure instanceof ChatApiError && failure.code === "conflict") return words.conflict;
+  if (isWithoutModel(failure)) return words.noModel;
   return failure instanceof Error ? failure.message : String(failure);
+}
+
+/** Nothing is chosen to answer, and nothing is configured. */
+function isWithoutModel(failure: unknown): boolean {
+  return (
+    failure instanceof ChatApiError && failure.code === "cannot_send" && failure.param === "model"
+  );
 }
 
 function isUnreachable(failure: unknown): boolean {

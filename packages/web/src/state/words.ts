@@ -5,6 +5,8 @@ export const stateWords = defineWords({
   en: {
     unreachable: "The gateway cannot be reached. Try it again in a moment.",
     conflict: "The chat has changed meanwhile. Look at it again, then decide.",
+    noModel:
+      "There is no model that could answer. Choose one below the message; if none is offered, add an upstream to the configuration (see Upstreams).",
     undo: "Undo",
     chatDeleted: (title: string) => (title === "" ? "Chat deleted" : `Deleted: ${title}`),
     nodeDeleted: "Deleted from the chat",
@@ -18,6 +20,8 @@ export const stateWords = defineWords({
   zh: {
     unreachable: "无法连接到网关，请稍后重试。",
     conflict: "对话已在别处更改，请查看后再决定。",
+    noModel:
+      "没有可以回答的模型。请在输入框下方选择；如果没有可选的模型，请在网关配置中添加上游（见“上游”页面）。",
     undo: "撤销",
     chatDeleted: (title: string) => (title === "" ? "对话已删除" : `已删除：${title}`),
     nodeDeleted: "已从对话中删除",

@@ -20,6 +20,8 @@ export function UpstreamCard({ upstream, choices }: UpstreamCardProps) {
   const format = useFormat();
   const { name, base_url, speaks, profile, key_variable, last_good_at, last_bad_at, models } =
     upstream;
+  const { paused_models } = upstream;
+  const isOfPaused = paused_models.some((one) => one.last_problem === upstream.last_problem);
   const health = healthOf(upstream);
   return (
     <section className="upstreams-card" aria-label={name}>
@@ -42,11 +44,18 @@ export function UpstreamCard({ upstream, choices }: UpstreamCardProps) {
           {upstream.key_problem}
         </p>
       )}
-      {(health === "failing" || health === "left alone") && upstream.last_problem !== undefined && (
-        <p className="upstreams-problem" dir="auto">
-          {upstream.last_problem}
+      {paused_models.map(({ model, last_problem }) => (
+        <p key={model} className="upstreams-problem" dir="auto">
+          {words.pausedModel(model, last_problem)}
         </p>
-      )}
+      ))}
+      {(health === "failing" || health === "left alone") &&
+        upstream.last_problem !== undefined &&
+        !isOfPaused && (
+          <p className="upstreams-problem" dir="auto">
+            {upstream.last_problem}
+          </p>
+        )}
       {upstream.listing.is === "failed" && (
         <p className="upstreams-problem">{words.listingFailed(upstream.listing.why)}</p>
       )}

@@ -20,6 +20,8 @@ export const upstreamWords = defineWords({
     failingModels: (count: number) => (count === 1 ? "1 fails" : `${count} fail`),
     failing: "The last request failed",
     leftAlone: "Left alone for a while",
+    pausedModel: (model: string, why: string) =>
+      `${model} is paused for a while after repeated failures${why === "" ? "." : `: ${why}`}`,
     setKey: (name: string) => `Set ${name} where the gateway runs, and start it again.`,
     lastGood: (when: string) => `Answered last: ${when}`,
     lastBad: (when: string) => `Failed last: ${when}`,
@@ -77,6 +79,8 @@ export const upstreamWords = defineWords({
     failingModels: (count: number) => `${count} 个失败`,
     failing: "上一次请求失败",
     leftAlone: "暂停请求一会儿",
+    pausedModel: (model: string, why: string) =>
+      `${model} 多次失败，暂停请求一会儿${why === "" ? "。" : `：${why}`}`,
     setKey: (name: string) => `在运行网关的地方设置 ${name}，然后重启。`,
     lastGood: (when: string) => `最近成功：${when}`,
     lastBad: (when: string) => `最近失败：${when}`,

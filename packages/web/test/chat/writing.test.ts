@@ -11,12 +11,15 @@ import { restAfter } from "../../src/state/rest-of-draft.ts";
 
 const empty: DraftState = { text: "", attachments: [], contexts: [], key: "key" };
 const file: Attachment = { kind: "file", url: "/api/blobs/1", filename: "a.txt" };
-const free = { uploads: [], isDeleted: false, isSending: false };
+const free = { uploads: [], isDeleted: false, isSending: false, hasAnswerer: true };
 
 test("words, or something beside them, can be sent; blanks cannot", () => {
   expect(obstacleTo({ ...free, draft: empty })).toBe("empty");
   expect(obstacleTo({ ...free, draft: { ...empty, text: " \n" } })).toBe("empty");
   expect(obstacleTo({ ...free, draft: { ...empty, text: "a" } })).toBeUndefined();
+  const unanswered = { ...free, hasAnswerer: false };
+  expect(obstacleTo({ ...unanswered, draft: { ...empty, text: "a" } })).toBe("no model");
+  expect(obstacleTo({ ...unanswered, draft: empty })).toBe("empty");
   expect(obstacleTo({ ...free, draft: { ...empty, attachments: [file] } })).toBeUndefined();
 });
 

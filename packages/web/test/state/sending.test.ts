@@ -104,7 +104,7 @@ test("that nobody was reached is told by whoever keeps the words, and not by a t
   expect(await chat.tell("task_1", word)).toBe(false);
   expect(page.draft("chat_1").unreached.get()).toBe("key");
   let isTold = false;
-  expect(await page.newChat({}, () => (isTold = true))).toBeUndefined();
+  expect(await page.createChat({}, () => (isTold = true))).toBeUndefined();
   expect(isTold).toBe(true);
   expect(page.toasts.all.get()).toEqual([]);
 });
