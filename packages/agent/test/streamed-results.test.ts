@@ -422,3 +422,26 @@ describe("a process that ends while a tool streams", () => {
     expect(resultIn(view.output).block_list[0]).toEqual({ type: "text", text: "First try" });
   });
 });
+
+test("a process that leaves a task writes nothing more of what its tools stream", async () => {
+  const { agent } = agentOf(async (_input, { stream, signal }) => {
+    stream.text("Begun");
+    stream.block({ type: "image", ...png(1) });
+    await new Promise((_resolve, reject) => signal.addEventListener("abort", reject));
+  });
+  const made = runtimeOf(agent);
+  const { open, opened } = gate();
+  const put = made.blobs.put.bind(made.blobs);
+  made.blobs.put = async (...blob) => {
+    await opened;
+    return put(...blob);
+  };
+  const id = await made.runtime.start({ agent: agent.name, input: "Go." });
+  const started = { ...made, id };
+  await until(started, (state) => resultOf(state, id)?.block_list.length === 1);
+  await made.runtime.close();
+  const left = await eventsOf(started);
+  open();
+  await after(20);
+  expect(await eventsOf(started)).toEqual(left);
+});

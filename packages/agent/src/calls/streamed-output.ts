@@ -83,6 +83,7 @@ export class StreamedOutput implements ToolStream {
   #timer: NodeJS.Timeout | undefined;
   #lastShown = -Infinity;
   #hasEnded = false;
+  #isStopped = false;
   #failure: Error | undefined;
 
   constructor(options: StreamedOutputOptions) {
@@ -153,7 +154,7 @@ export class StreamedOutput implements ToolStream {
           const made = await this.#read({ type: "image", ...latest, ...group });
           medium.latest = made.block;
           const shown = bare(made.block);
-          if (shown.type === "image") this.#options.result?.partialImage(shown);
+          if (shown.type === "image") this.#result?.partialImage(shown);
         });
       },
       done: (image) => this.#complete(medium, { type: "image", ...image, ...group }),
@@ -198,11 +199,16 @@ export class StreamedOutput implements ToolStream {
     };
   }
 
-  /** Nothing more is written. */
+  /** Nothing more is written, not even what waits to be stored. */
   stop(): void {
     this.#hasEnded = true;
+    this.#isStopped = true;
     clearTimeout(this.#timer);
     this.#timer = undefined;
+  }
+
+  get #result(): ToolResultWriter | undefined {
+    return this.#isStopped ? undefined : this.#options.result;
   }
 
   /** In the order of the calls; at once where nothing has to be waited for. After a failure nothing more is done. */
@@ -244,7 +250,7 @@ export class StreamedOutput implements ToolStream {
     }
     this.#text ??= { group, pairs: new PairJoiner(), pending: "", complete: "", shown: "" };
     this.#text.pending += this.#text.pairs.push(delta);
-    if (this.#options.result === undefined || this.#timer !== undefined) return;
+    if (this.#result === undefined || this.#timer !== undefined) return;
     const wait = this.#lastShown + intervalMs - performance.now();
     if (wait <= 0) this.#show();
     else
@@ -265,7 +271,8 @@ export class StreamedOutput implements ToolStream {
   }
 
   #pass(text: OpenText, end: number): void {
-    const { redact, result } = this.#options;
+    const { redact } = this.#options;
+    const result = this.#result;
     const ready = text.pending.slice(0, end);
     if (ready === "") return;
     text.pending = text.pending.slice(end);
@@ -289,7 +296,7 @@ export class StreamedOutput implements ToolStream {
     this.#pass(text, text.pending.length);
     this.#text = undefined;
     if (text.complete === "") return undefined;
-    const { result } = this.#options;
+    const result = this.#result;
     const isCut = text.shown.length < text.complete.length;
     if (isCut) {
       const note = `${text.shown === "" ? "" : "\n"}[cut: ${text.shown.length} of ${text.complete.length} characters; the complete text follows as a file]`;
@@ -312,12 +319,12 @@ export class StreamedOutput implements ToolStream {
       }
       this.#shownLeft -= json.length;
     }
-    this.#options.result?.block(bare(block));
+    this.#result?.block(bare(block));
     this.#keep(block, part);
   }
 
   async #addFile(text: string, filename: string, type: string, group: Grouped): Promise<void> {
-    const { blobs, result } = this.#options;
+    const { blobs } = this.#options;
     const hash = await blobs.put(Buffer.from(text, "utf8"), `${type}; charset=utf-8`);
     const url = blobPath + hash;
     const file: ToolBlock = {
@@ -327,7 +334,7 @@ export class StreamedOutput implements ToolStream {
       media_type: type,
       ...group,
     };
-    result?.block(bare(file));
+    this.#result?.block(bare(file));
     this.#blocks.push(file);
   }
 
@@ -356,7 +363,7 @@ export class StreamedOutput implements ToolStream {
     this.#medium = medium;
     this.#run(async () => {
       await this.#closeText();
-      const { result } = this.#options;
+      const result = this.#result;
       const empty = bare(emptyMedium(medium));
       if (empty.type === "image") result?.openImage({});
       else if (empty.type === "audio" || empty.type === "file") result?.openMedium(empty);
