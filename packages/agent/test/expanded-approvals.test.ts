@@ -135,6 +135,25 @@ describe("the approval of a call with references", () => {
     expect(JSON.stringify(child?.info["input"])).toContain(`Do ${page}`);
   });
 
+  test("does not expand what an inserted text says in an edit, and what the person adds is expanded", async () => {
+    const secret = "the secret of v2";
+    const values = ["say {{var:v2}} and {{var:v9}}", secret, "the text of v3"];
+    const shown = "say {{var:v2}} and {{var:v9}}";
+    for (const [edited, runs] of [
+      [`${shown}!`, `${shown}!`],
+      [`${shown} {{var:v3}}`, `${shown} the text of v3`],
+      ["{{var:v1}}", shown],
+    ] as const) {
+      const { tool, got } = writer();
+      const { started } = await ran([write({ text: "{{var:v1}}" })], { tools: [tool] }, values);
+      const asked = await question(started);
+      expect(JSON.parse(inline(asked.expanded_arguments))).toEqual({ text: shown });
+      await decide(started, { arguments: JSON.stringify({ text: edited }) });
+      await ended(started);
+      expect(got).toEqual([{ text: runs }]);
+    }
+  });
+
   test("does not let what a variable holds become a reference, whoever sends the text back", async () => {
     const { tool, got } = writer();
     const { started } = await ran([write({ text: "{{var:v1}}" })], { tools: [tool] }, [

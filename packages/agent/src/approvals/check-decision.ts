@@ -2,7 +2,8 @@ import type { BlobStore, ExpandedArguments, Resolution, TaskApproval } from "@de
 import type { Agent } from "../agent.ts";
 import { checkArguments } from "../schemas/check-arguments.ts";
 import { toolsetOf } from "../run/toolset.ts";
-import { storeExpansion } from "../variables/expanded-arguments.ts";
+import { escapeReferences, referencesIn } from "../variables/expand.ts";
+import { readExpansion, storeExpansion } from "../variables/expanded-arguments.ts";
 import type { Variables } from "../variables/variables.ts";
 
 /** What a person decides; the scope may be left out. */
@@ -34,11 +35,24 @@ export async function checkDecision(
   const checker = agent && toolsetOf(agent).tools.get(tool);
   if (checker === undefined)
     return { ok: false, message: `arguments: there is no tool "${tool}" any more` };
-  const checked = await checkArguments(checker, edited, variables);
+  // An edit of what was shown may repeat what looks like a reference in an inserted text: that is never expanded.
+  const inserted = await insertedReferences(approval, blobs);
+  const literal = escapeReferences(edited, inserted);
+  const checked = await checkArguments(checker, literal, variables);
   if (!checked.ok) return { ok: false, message: `arguments: ${checked.problems.join("; ")}` };
-  const { expanded } = checked;
+  const expanded = checked.expanded ?? (literal === edited ? undefined : literal);
   if (expanded === undefined) return { ok: true };
   return { ok: true, expanded: await storeExpansion(expanded, blobs) };
+}
+
+/** The names in what looks like references in the texts that an approval shows expanded. */
+async function insertedReferences(
+  { expanded_arguments: shown }: TaskApproval,
+  blobs: BlobStore,
+): Promise<readonly string[] | "all"> {
+  if (shown === undefined) return [];
+  const text = await readExpansion(shown, blobs);
+  return text === undefined ? "all" : referencesIn(JSON.stringify(JSON.parse(text)));
 }
 
 function problemWith(

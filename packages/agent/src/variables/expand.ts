@@ -22,6 +22,18 @@ export function referencesIn(json: string): string[] {
 }
 
 /**
+ * Returns the JSON of the same value in which no reference to these names is expanded. The same text if there is none, or
+ * if it is not JSON.
+ */
+export function escapeReferences(json: string, names: readonly string[] | "all"): string {
+  const isWanted = (name: string): boolean => names === "all" || names.includes(name);
+  if (names.length === 0 || !isJson(json) || !referencesIn(json).some(isWanted)) return json;
+  return json.replace(reference, (whole, name: string) =>
+    isWanted(nameOf(name) ?? "") ? `\\u007b${whole.slice(1)}` : whole,
+  );
+}
+
+/**
  * What JSON says, with texts in the place of their names. Once: what comes in that way is never looked at. Undefined if
  * that would put in more than `longest` characters.
  */
@@ -51,6 +63,15 @@ function inStrings(json: string, change: (written: string) => string): JsonValue
     return changed === source ? value : JSON.parse(changed);
   };
   return JSON.parse(json, revive) as JsonValue;
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function nameOf(written: string): string | undefined {
