@@ -12,7 +12,7 @@ export function withoutMarks(markdown: string): string {
   const { lines, defined } = linesOf(markdown);
   return lines
     .map(({ said, isCode }) =>
-      withoutInlineMarks(isCode ? said : withoutEntities(withoutReferences(said, defined))),
+      withoutInlineMarks(isCode ? said : withoutHtml(withoutReferences(said, defined))),
     )
     .join("\n");
 }
@@ -112,21 +112,24 @@ function referenceAt(
 }
 
 /** In code and in an address they are what they look like, and so is one behind a backslash. */
-const entities = new RegExp(
+const codeAndHtml = new RegExp(
   [
     "(?<!`)(?<ticks>`+)[^`]+\\k<ticks>",
     String.raw`https?://[^\s<>"'\x60*[\]()]+`,
-    String.raw`\\[&\\]`,
+    String.raw`\\[&<\\]`,
+    String.raw`(?<html><\/?(?:sub|sup|kbd|details|summary)[ \t]?>|<!--.{0,200}?-->)`,
     entityForm,
   ].join("|"),
-  "g",
+  "gi",
 );
 
-/** Nothing that an entity stands for is a mark within a line. */
-function withoutEntities(line: string): string {
-  if (!line.includes("&")) return line;
-  return line.replaceAll(entities, (whole: string, _ticks: string, entity?: string) =>
-    entity === undefined ? whole : textOfEntity(entity),
+/** Without tags and comments, and with entities as what they stand for, none of which is a mark within a line. */
+function withoutHtml(line: string): string {
+  if (!/[&<]/.test(line)) return line;
+  return line.replaceAll(
+    codeAndHtml,
+    (whole: string, _ticks: string, html?: string, entity?: string) =>
+      html !== undefined ? "" : entity === undefined ? whole : textOfEntity(entity),
   );
 }
 

@@ -1,4 +1,6 @@
 import type { Block } from "./blocks.ts";
+import { closingIn, detailsIn, summaryIn } from "./html-forms.ts";
+import { parseInline } from "./inline.ts";
 import { isBlank, itemOf, quotedIn, type ItemStart } from "./line-forms.ts";
 import type { MadeAnew } from "./made-anew.ts";
 import { OpenContainers } from "./open-containers.ts";
@@ -94,6 +96,12 @@ export class BlockParser {
       }
       this.#containers.settleBlank();
       const nests = this.#containers.mayNest;
+      const html = this.#html(rest, nests, whole);
+      if (html !== undefined) {
+        rest = html;
+        if (isBlank(rest)) return;
+        continue;
+      }
       const quoted = nests ? quotedIn(rest) : undefined;
       const item = nests && quoted === undefined ? this.#itemIn(rest) : undefined;
       if (quoted !== undefined) {
@@ -109,6 +117,31 @@ export class BlockParser {
     }
   }
 
+  /** A line that begins, names or ends a fold; what of it is still to be read. */
+  #html(line: string, nests: boolean, whole: boolean): string | undefined {
+    const containers = this.#containers;
+    const closing = containers.hasDetails ? closingIn(line) : undefined;
+    const isClosed = closing?.before === "";
+    const fold = nests && !isClosed ? detailsIn(line) : undefined;
+    if (fold !== undefined) {
+      this.#leaf.end();
+      containers.openDetails(fold.open);
+      return fold.rest;
+    }
+    const isFirst = !isClosed && containers.awaitsSummary && this.#leaf.isNone;
+    const summary = isFirst ? summaryIn(line) : undefined;
+    if (summary !== undefined) {
+      this.work.characters += summary.text.length;
+      containers.setSummary(parseInline(summary.text, false, noLabels));
+      return summary.rest;
+    }
+    if (closing === undefined) return undefined;
+    if (!isBlank(closing.before)) this.#leaf.read(closing.before, whole);
+    this.#leaf.end();
+    containers.closeDetails();
+    return closing.rest;
+  }
+
   /** An item within a paragraph has to look like one: a line may begin with a dash, or with the number of a year. */
   #itemIn(line: string): ItemStart | undefined {
     const item = itemOf(line);
@@ -116,3 +149,6 @@ export class BlockParser {
     return item.text !== "" && item.start < 100 ? item : undefined;
   }
 }
+
+/** What a fold is called has no links by label: it is not read again when one is defined. */
+const noLabels = (): undefined => undefined;

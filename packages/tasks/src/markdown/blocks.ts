@@ -1,4 +1,4 @@
-/** Markdown as data. Text is text: nothing in it has a meaning any more, HTML included. */
+/** Markdown as data. Text is text: nothing in it has a meaning any more, HTML included, but for the few tags below. */
 export type Block =
   | { type: "paragraph"; inline: Inline[] }
   | { type: "heading"; level: HeadingLevel; inline: Inline[] }
@@ -6,6 +6,10 @@ export type Block =
   | { type: "code"; language: string; text: string; closed: boolean; marks?: readonly Mark[] }
   | { type: "math"; text: string; closed: boolean }
   | { type: "quote"; blocks: Block[] }
+  /** `<details>`; without a `<summary>` that is empty. */
+  | { type: "details"; summary: Inline[]; open: boolean; blocks: Block[] }
+  /** What a footnote says, where it was written. */
+  | { type: "footnote"; label: string; inline: Inline[] }
   | { type: "list"; ordered: boolean; start: number; items: ListItem[] }
   /** A row has the cells that were written, which may be more or fewer than those of the head. */
   | { type: "table"; head: Inline[][]; rows: Inline[][][]; sides: Side[] }
@@ -31,7 +35,9 @@ export type Inline =
   | { type: "text"; text: string }
   | { type: "code"; text: string }
   | { type: "math"; text: string }
-  | { type: "strong" | "em" | "del"; inline: Inline[] }
+  | { type: "strong" | "em" | "del" | "sub" | "sup" | "kbd"; inline: Inline[] }
+  /** Of a footnote that the text has. */
+  | { type: "footnote"; label: string }
   /** `http:`, `https:` and `mailto:` alone, or a blob of the gateway. `image`: it was written as a picture. */
   | { type: "link"; url: string; inline: Inline[]; image?: true }
   | { type: "mark"; inline: Inline[] }

@@ -1,4 +1,5 @@
 import type { Inline } from "./blocks.ts";
+import { inlineTags, type InlineTag } from "./html-forms.ts";
 
 /** So many stars, underscores and tildes may be open at once, which bounds how deep the result can be. */
 const mostOpen = 16;
@@ -6,6 +7,7 @@ const mostOpen = 16;
 /** Which stands as text at `at` until its partner comes. */
 interface Run {
   at: number;
+  /** A star, an underscore or a tilde, or the name of a tag. */
   char: string;
   count: number;
   /** It looks like the beginning of emphasis without its partner. */
@@ -55,6 +57,29 @@ export class InlineNodes {
     if (this.#runs.length === mostOpen) this.#runs.shift();
     const plain = !word.before && (word.after || count > 1);
     this.#runs.push({ at: this.#nodes.length - 1, char, count, plain });
+  }
+
+  /** `sub` opens, `/sub` closes the nearest one that is open; `written` is how it stands in the text. */
+  tag(tag: string, written: string): void {
+    if (tag.startsWith("/")) {
+      const name = tag.slice(1);
+      if (this.#hasOpen(name, 1)) this.#close(name, 1);
+      else this.text(written);
+      return;
+    }
+    this.text(written);
+    if (this.#runs.length === mostOpen) this.#runs.shift();
+    this.#runs.push({ at: this.#nodes.length - 1, char: tag, count: 1, plain: true });
+  }
+
+  /** What came since the bracket, and itself, is another node. */
+  replaceBracket(node: Inline): void {
+    const bracket = this.#brackets.at(-1);
+    if (bracket === undefined) return;
+    this.dropBracket();
+    while ((this.#runs.at(-1)?.at ?? -1) > bracket.at) this.#runs.pop();
+    this.#nodes.splice(bracket.at);
+    this.#nodes.push(node);
   }
 
   openBracket(bracket: string, label: number): void {
@@ -150,7 +175,9 @@ function fits({ count }: Run, size: number): boolean {
   return count === size || count === 3;
 }
 
-function typeOf(char: string, size: number): "strong" | "em" | "del" {
+function typeOf(char: string, size: number): "strong" | "em" | "del" | InlineTag {
+  const tag = inlineTags.find((name) => name === char);
+  if (tag !== undefined) return tag;
   if (char === "~") return "del";
   return size === 2 ? "strong" : "em";
 }
@@ -196,6 +223,8 @@ function textOf(nodes: readonly Inline[]): string {
           return " ";
         case "cite":
           return `[^${node.reference}]`;
+        case "footnote":
+          return `[^${node.label}]`;
         default:
           return textOf(node.inline);
       }

@@ -1,6 +1,8 @@
 import type { Inline } from "./blocks.ts";
 import { asWritten, citeForm, readCite } from "./cites.ts";
 import { entityForm, textOfEntity } from "./entities.ts";
+import { footnoteBetween, footnoteKey } from "./footnotes.ts";
+import { commentClosing, commentOpening, tagForm } from "./html-forms.ts";
 import { InlineNodes } from "./inline-nodes.ts";
 import { bracketsAt, labelOf } from "./labels.ts";
 import { isLinkable, linkTarget } from "./link-target.ts";
@@ -23,6 +25,8 @@ const forms = new RegExp(
     "(?<run>\\*+|_+|~+)",
     String.raw`(?<dollars>\${1,2})`,
     String.raw`(?<br><[bB][rR] ?\/?>)`,
+    tagForm,
+    `(?<comment>${commentOpening})`,
     entityForm,
   ].join("|"),
   "gu",
@@ -43,6 +47,7 @@ export function parseInline(source: string, growing: boolean, urlOf: UrlOf): Inl
   const squares = new NextPlace(text, String.raw`\]`);
   const dollars = new NextPlace(text, "$");
   const pairs = new NextPlace(text, "$$");
+  const comments = new NextPlace(text, commentClosing);
   const nodes = new InlineNodes();
   let at = 0;
   const math = (formula: string | undefined, closing: string): boolean => {
@@ -57,6 +62,7 @@ export function parseInline(source: string, growing: boolean, urlOf: UrlOf): Inl
     nodes.text(text.slice(at, index));
     at = index + whole.length;
     const { ticks, cite, hard, escape, opening, closing, angle, bare, run, br, entity } = groups;
+    const { tag, comment } = groups;
     if (ticks !== undefined) {
       const end = code.get(index);
       if (end === undefined) nodes.text(whole);
@@ -64,8 +70,14 @@ export function parseInline(source: string, growing: boolean, urlOf: UrlOf): Inl
         nodes.add({ type: "code", text: asWritten(withoutPadding(text.slice(at, end))) });
         at = end + ticks.length;
       }
-    } else if (cite !== undefined) nodes.add({ type: "cite", ...readCite(cite) });
-    else if (hard !== undefined || br !== undefined) nodes.add({ type: "break" });
+    } else if (cite !== undefined) nodes.add(citeOrFootnote(cite, urlOf));
+    else if (tag !== undefined) nodes.tag(tag.toLowerCase(), whole);
+    else if (comment !== undefined) {
+      const end = comments.from(at);
+      if (end !== undefined) at = end + commentClosing.length;
+      else if (growing) at = text.length;
+      else nodes.text(whole);
+    } else if (hard !== undefined || br !== undefined) nodes.add({ type: "break" });
     else if (escape === "(" && math(formulaTo(text, at, brackets), whole)) continue;
     else if (escape === "[" && math(signsTo(text, at, squares), whole)) continue;
     else if (escape !== undefined) nodes.text(escape);
@@ -153,8 +165,23 @@ function priceless(text: string, from: number, closing: NextPlace): string | und
     : formula;
 }
 
+/** A number that nothing has been found for may be that of a footnote. */
+function citeOrFootnote(cite: string, urlOf: UrlOf): Inline {
+  const { reference, resolved } = readCite(cite);
+  const label = String(reference);
+  return !resolved && urlOf(footnoteKey(label)) !== undefined
+    ? { type: "footnote", label }
+    : { type: "cite", reference, resolved };
+}
+
 /** Behind the link, if it is one. */
 function closeBracket(nodes: InlineNodes, text: string, at: number, urlOf: UrlOf): number {
+  const from = nodes.labelFrom;
+  const note = from === undefined ? undefined : footnoteBetween(text, from, at - 1);
+  if (note !== undefined && urlOf(footnoteKey(note)) !== undefined) {
+    nodes.replaceBracket({ type: "footnote", label: note });
+    return at;
+  }
   const target = nodes.bracketIsOpen
     ? (linkTarget(text, at) ?? referredTo(text, at, nodes.labelFrom, urlOf))
     : undefined;

@@ -38,8 +38,10 @@ export class MadeAnew {
     switch (block.type) {
       case "paragraph":
       case "heading":
+      case "footnote":
         return { ...block, inline };
-      case "quote": {
+      case "quote":
+      case "details": {
         const made = this.#once(block, () => ({ ...block, blocks: [...block.blocks] }));
         this.inBlocks(made.blocks, place, depth, inline);
         return made;

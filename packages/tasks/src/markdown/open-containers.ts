@@ -10,13 +10,15 @@ import {
 import type { MadeAnew } from "./made-anew.ts";
 import type { Place } from "./references.ts";
 
-/** Quotes and lists within one another, to any depth that a person would read. */
+/** Quotes, folds and lists within one another, to any depth that a person would read. */
 const deepest = 12;
 
 interface Quote {
   type: "quote";
   blocks: Block[];
 }
+
+type Details = Extract<Block, { type: "details" }>;
 
 /** The last item is open, `blocks` are its. */
 interface List {
@@ -31,14 +33,14 @@ interface List {
   blank: boolean;
 }
 
-/** The quotes and lists that are open, each in the one before it, and the blocks that are finished before and in them. */
+/** The quotes, folds and lists that are open, each in the one before it, and the blocks that are finished before and in them. */
 export class OpenContainers {
   readonly blocks: Block[];
-  readonly #open: (Quote | List)[];
+  readonly #open: (Quote | Details | List)[];
   /** How many blocks stand before these. */
   readonly #before: number;
 
-  constructor(blocks: Block[] = [], open: (Quote | List)[] = [], before = 0) {
+  constructor(blocks: Block[] = [], open: (Quote | Details | List)[] = [], before = 0) {
     this.blocks = blocks;
     this.#open = open;
     this.#before = before;
@@ -47,9 +49,9 @@ export class OpenContainers {
   /** Goes on from here on its own, with no blocks yet. What is finished within what is open is shared. */
   branch(): OpenContainers {
     const open = this.#open.map((one) =>
-      one.type === "quote"
-        ? { ...one, blocks: [...one.blocks] }
-        : { ...one, items: [...one.items], blocks: [...one.blocks] },
+      one.type === "list"
+        ? { ...one, items: [...one.items], blocks: [...one.blocks] }
+        : { ...one, blocks: [...one.blocks] },
     );
     return new OpenContainers([], open, this.blocks.length);
   }
@@ -66,6 +68,8 @@ export class OpenContainers {
   around(line: string, inFence: boolean): { depth: number; rest: string } {
     let rest = line;
     for (const [depth, container] of this.#open.entries()) {
+      // A fold goes on to its closing tag.
+      if (container.type === "details") continue;
       if (container.type === "quote") {
         const quoted = quotedIn(rest);
         if (quoted === undefined) return { depth, rest };
@@ -81,6 +85,30 @@ export class OpenContainers {
 
   openQuote(): void {
     this.#open.push({ type: "quote", blocks: [] });
+  }
+
+  openDetails(open: boolean): void {
+    this.#open.push({ type: "details", summary: [], open, blocks: [] });
+  }
+
+  /** True if the next thing may be what the innermost fold is called. */
+  get awaitsSummary(): boolean {
+    const inner = this.#open.at(-1);
+    return inner?.type === "details" && inner.summary.length === 0 && inner.blocks.length === 0;
+  }
+
+  setSummary(summary: Inline[]): void {
+    const inner = this.#open.at(-1);
+    if (inner?.type === "details") inner.summary = summary;
+  }
+
+  get hasDetails(): boolean {
+    return this.#open.some(({ type }) => type === "details");
+  }
+
+  /** The innermost fold, and all that is open in it. */
+  closeDetails(): void {
+    this.closeTo(this.#open.findLastIndex(({ type }) => type === "details"));
   }
 
   openList(item: ItemStart): void {
@@ -105,7 +133,7 @@ export class OpenContainers {
   closeTo(depth: number): void {
     while (this.#open.length > depth) {
       const container = this.#open.pop();
-      if (container?.type === "quote") this.add(container);
+      if (container?.type === "quote" || container?.type === "details") this.add(container);
       else if (container !== undefined) {
         const { type, ordered, start, items } = container;
         items.push(itemFrom(container));

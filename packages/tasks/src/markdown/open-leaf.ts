@@ -1,5 +1,7 @@
 import type { HeadingLevel, Inline, Table } from "./blocks.ts";
 import { asWritten } from "./cites.ts";
+import { footnoteIn, footnoteKey } from "./footnotes.ts";
+import { commentClosing, commentOpening } from "./html-forms.ts";
 import { definitionIn, definitionWith, type Definition } from "./definitions.ts";
 import {
   closesFence,
@@ -24,8 +26,9 @@ const longestHidden = 200;
 
 type Leaf =
   | { type: "none" }
-  /** `last` is where its last line begins. */
-  | { type: "paragraph"; text: string; last: number }
+  /** `last` is where its last line begins. `note`: it is what that footnote says. */
+  | { type: "paragraph"; text: string; last: number; note?: string }
+  | { type: "comment"; source: string }
   /** `text` is what a paragraph begins with if no more of it comes. */
   | { type: "definition"; definition: Definition; text: string }
   | { type: "code"; fence: Fence; text: string; empty: boolean }
@@ -67,7 +70,7 @@ export class OpenLeaf {
   }
 
   get isFenced(): boolean {
-    return this.#leaf.type === "code" || this.#leaf.type === "math";
+    return ["code", "math", "comment"].includes(this.#leaf.type);
   }
 
   /** What may define something is one until it does. */
@@ -91,6 +94,7 @@ export class OpenLeaf {
   readFenced(line: string): boolean {
     const leaf = this.#leaf;
     if (leaf.type === "code") this.#addCode(leaf, line);
+    else if (leaf.type === "comment") this.#addComment(leaf, line);
     else if (leaf.type === "math" && !isBlank(line)) this.#addMath(leaf, line.trim(), "\n");
     else return false;
     return true;
@@ -105,13 +109,23 @@ export class OpenLeaf {
     if (this.#leaf.type === "definition" && (level !== undefined || isDashLine(line)))
       this.#leaf = asParagraph(this.#leaf);
     const leaf = this.#leaf;
-    if (fence !== undefined) {
+    if (line.trimStart().startsWith(commentOpening)) {
+      this.end();
+      const comment = { type: "comment", source: "" } as const;
+      this.#leaf = comment;
+      this.#addComment({ ...comment }, line.trim());
+    } else if (fence !== undefined) {
       this.end();
       this.#leaf = { type: "code", fence, text: "", empty: true };
     } else if (heading !== undefined) {
       this.end();
       this.#addHeading(heading.level, heading.text);
-    } else if (level !== undefined && leaf.type === "paragraph" && leaf.last === 0) {
+    } else if (
+      level !== undefined &&
+      leaf.type === "paragraph" &&
+      leaf.last === 0 &&
+      leaf.note === undefined
+    ) {
       this.#leaf = none;
       this.#addHeading(level, leaf.text);
     } else if (isRule(line)) {
@@ -124,7 +138,8 @@ export class OpenLeaf {
       else this.#leaf = { type: "math", closing, source: line.trim(), text };
     } else if (leaf.type === "table" && line.includes("|")) {
       leaf.rows.push(this.#cells(cellsOf(line, leaf.sides.length), leaf.rows.length + 1));
-    } else if (leaf.type === "paragraph") this.#growParagraph(leaf, line);
+    } else if (leaf.type !== "table" && footnoteIn(line) !== undefined) this.#begin(line, whole);
+    else if (leaf.type === "paragraph") this.#growParagraph(leaf, line);
     else if (leaf.type === "definition") this.#growDefinition(leaf, line, whole);
     else this.#begin(line, whole);
   }
@@ -144,7 +159,13 @@ export class OpenLeaf {
         return;
       case "paragraph": {
         const text = growing ? withoutHead(leaf.text, leaf.last) : leaf.text;
-        if (!isBlank(text))
+        if (leaf.note !== undefined)
+          this.#containers.add({
+            type: "footnote",
+            label: leaf.note,
+            inline: this.#inline(text.trimEnd(), growing),
+          });
+        else if (!isBlank(text))
           this.#containers.add({
             type: "paragraph",
             inline: this.#inline(text.trimEnd(), growing),
@@ -170,6 +191,11 @@ export class OpenLeaf {
           this.#containers.add({ type: "math", text: asWritten(leaf.text), closed });
         else this.#containers.add({ type: "paragraph", inline: this.#inline(leaf.source) });
         return;
+      case "comment":
+        // One that never ends hides nothing.
+        if (!closed && !growing)
+          this.#containers.add({ type: "paragraph", inline: this.#inline(leaf.source) });
+        return;
       case "table":
         this.#containers.add(leaf);
     }
@@ -190,6 +216,20 @@ export class OpenLeaf {
     else if (leaf.source.length > longestParagraph) this.end();
   }
 
+  /** What stands behind its end is text. */
+  #addComment(leaf: Leaf & { type: "comment" }, line: string): void {
+    const from = leaf.source === "" ? commentOpening.length : 0;
+    const end = line.indexOf(commentClosing, from);
+    this.#leaf = { type: "comment", source: leaf.source + (leaf.source === "" ? "" : "\n") + line };
+    if (end === -1) {
+      if (this.#leaf.source.length > longestParagraph) this.end();
+      return;
+    }
+    this.end(false, true);
+    const rest = line.slice(end + commentClosing.length);
+    if (!isBlank(rest)) this.read(rest, true);
+  }
+
   #addHeading(level: number, text: string): void {
     this.#containers.add({
       type: "heading",
@@ -199,7 +239,8 @@ export class OpenLeaf {
   }
 
   #growParagraph(leaf: Leaf & { type: "paragraph" }, line: string): void {
-    if (!this.#makeTable(leaf, line)) this.#addToParagraph(leaf, line, "\n");
+    if (leaf.note !== undefined || !this.#makeTable(leaf, line))
+      this.#addToParagraph(leaf, line, "\n");
   }
 
   /** The paragraph's last line is the head if this line has its dashes. */
@@ -243,6 +284,12 @@ export class OpenLeaf {
   #begin(line: string, whole: boolean): void {
     this.end();
     const text = line.trimStart();
+    const note = footnoteIn(text);
+    if (note !== undefined) {
+      if (whole) this.#references.define(footnoteKey(note.label), "");
+      this.#leaf = { type: "paragraph", text: note.text, last: 0, note: note.label };
+      return;
+    }
     const definition = whole ? definitionIn(text) : undefined;
     if (definition === undefined) this.#leaf = { type: "paragraph", text, last: 0 };
     else this.#define(definition, text);

@@ -13,8 +13,11 @@ const marks = /(?:(?<![*_~])[*_~]+|\\)$/;
 export function settledTail(text: string): string {
   const tick = openTick(text);
   if (tick !== undefined) return text.endsWith(tick) ? text.slice(0, -tick.length) : text + tick;
-  return text.replace(link, "$1").replace(marks, "");
+  return text.replace(begunTag, "").replace(link, "$1").replace(marks, "");
 }
+
+/** A tag, a comment or a footnote that has only begun. */
+const begunTag = /(?:<(?:!-?|\/?(?:s(?:u[bp]?)?|k(?:bd?)?)?)|\[\^[^\s[\]^]{0,60})$/i;
 
 /** The last run of backticks, if it opens code in this line. */
 function openTick(text: string): string | undefined {
@@ -36,11 +39,16 @@ export function isUndecided(line: string, leaf: string): boolean {
   if (leaf === "math") return /^[ \t]*(?:\$|\\)$/.test(line);
   // A table goes on with a row, mostly.
   if (leaf === "table" && !line.includes("|") && line.length < 40) return true;
+  if (leaf === "comment") return false;
+  if (leaf !== "code" && line.length < longestHeld && begunHtml.test(line)) return true;
   if (leaf === "code") return /^[ \t]*(?:`{1,2}|~{1,2})$/.test(line);
   if (leaf === "address" || leaf === "title") return line.length < longestHeld;
   if (leaf === "untitled" && /^[ \t>]*["'(]/.test(line)) return true;
   return beginnings.test(line) || (leaf !== "paragraph" && mayDefine(line));
 }
+
+const begunHtml =
+  /^(?:[ \t]*>)*[ \t]*<(?:!-?|\/?[a-z]{0,7}|details[ \t]+[a-z]{0,4}|(?:details[^<>]*>[ \t]*)?<?summary[ \t]*(?:>(?:(?!<\/summary[ \t]*>)[^])*)?)$/i;
 
 const begunDefinition =
   /^(?:[ \t]*>)*[ \t]*\[(?!\^)[^[\]]{1,60}(?:\]|\]:[ \t]*<?(\S*)(?:[ \t]+(?:["'(].*)?)?)?$/;

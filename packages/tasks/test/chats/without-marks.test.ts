@@ -13,6 +13,8 @@ test.each([
   ["One\n\n---\n\nTwo", "One\n\n\nTwo"],
   ["~~old~~ new", "old new"],
   ["Fish &amp; chips, 1 &lt; 2 &#124; **&quot;so&quot;**", 'Fish & chips, 1 < 2 | "so"'],
+  ["H<sub>2</sub>O &copy; <!-- a --> &#x41; <b> `<sub>`", "H2O ©  A <b> <sub>"],
+  ["<details>\n<summary>More</summary>\nwords\n</details>", "\nMore\nwords\n"],
   ["&amp;lt; is decoded once", "&lt; is decoded once"],
   ["&gt; is no quote", "> is no quote"],
   ["| a &amp; b | c &#124; d |", "a & b · c | d"],

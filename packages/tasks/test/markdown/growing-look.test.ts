@@ -56,7 +56,17 @@ const growing: [what: string, text: string, expected: string][] = [
   ["nothing for a title on its own line", 'a [b]\n\n[b]: https://c.d\n"e', "a link(b)"],
   ["a use when the line of its definition has ended", "a [b]\n\n[b]: https://c.d\n", "a link(b)"],
   ["what somebody says", "a\n\n[Ann]: Hello", "a [Ann]: Hello"],
-  ["a footnote", "a\n\n[^1]: b", "a [^1]: b"],
+  ["what a footnote says", "a\n\n[^1]: b", "a b"],
+  ["a mark before its footnote", "a[^1] b", "a[^1] b"],
+  ["a mark once its footnote has ended", "a[^1]\n\n[^1]: b\n", "afootnote b"],
+  ["nothing for a mark that has only begun", "a[^no", "a"],
+  ["what is below the line", "H<sub>2", "Hsub(2)"],
+  ["nothing for a tag that has only begun", "H<su", "H"],
+  ["nothing for a comment", "a <!-- b", "a "],
+  ["nothing for a comment of several lines", "a\n\n<!-- b\n\nc", "a"],
+  ["nothing for the beginning of a fold", "a\n\n<deta", "a"],
+  ["a fold without its summary until that is whole", "<details>\n<summary>a", "details"],
+
   ["a table from its dashes on", "| b | c |\n|---|---|\n", "table"],
 ];
 test.each(growing)("while a text grows it shows %s", (_, text, expected) => {

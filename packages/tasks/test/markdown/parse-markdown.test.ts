@@ -147,13 +147,119 @@ const cases: Record<string, [what: string, markdown: string, expected: string][]
       "p([a a<https://c.d>(b) e](a<https://f.g>(https://f.g)))",
     ],
   ],
+  comments: [
+    ["on a line of their own", "a\n<!-- b -->\nc", "p(a) p(c)"],
+    ["over several lines, blank ones too", "a\n\n<!-- b\n\n# c\n- d --> e\n\nf", "p(a) p(e) p(f)"],
+    [
+      "in items and quotes",
+      "- a\n  <!-- b -->\n- c\n\n> <!-- d\n> e -->\n> f",
+      "ul(-p(a) -p(c)) quote(p(f))",
+    ],
+    ["that never end are text", "<!-- a\n\nb", "p(<!-- a\n\nb)"],
+    ["in code are code", "```\n<!-- a -->\n```", "code:(<!-- a -->)"],
+  ],
+  folds: [
+    [
+      "with a summary",
+      "<details>\n<summary>**A** b</summary>\n\n- c\n\n</details>\n\nd",
+      "details<strong(A) b>(ul(-p(c))) p(d)",
+    ],
+    [
+      "on one line",
+      "<details open><summary>a</summary>b</details> c",
+      "details+<a>(p(b</details> c))",
+    ],
+    [
+      "closed at the end of a line",
+      "<details><summary>a</summary>b</details>\nc",
+      "details<a>(p(b)) p(c)",
+    ],
+    ["without a summary, and without an end", "<details>\na\n\nb", "details<>(p(a) p(b))"],
+    [
+      "within one another",
+      "<details>\n<details>\na\n</details>\nb\n</details>\nc",
+      "details<>(details<>(p(a)) p(b)) p(c)",
+    ],
+    [
+      "in an item, which ends them",
+      "- <details>\n  <summary>a</summary>\n  b\n\nc",
+      "ul(-details<a>(p(b))) p(c)",
+    ],
+    [
+      "whose end stands in code",
+      "<details>\n```\n</details>\n```\n</details>",
+      "details<>(code:(</details>))",
+    ],
+    [
+      "with other attributes, which are text",
+      "<details onclick=a>\nb",
+      "p(<details onclick=a>\nb)",
+    ],
+    [
+      "ends alone, which are text",
+      "</details>\n<summary>a</summary>",
+      "p(</details>\n<summary>a</summary>)",
+    ],
+  ],
+  footnotes: [
+    [
+      "by number and by name",
+      "a[^1] b[^note].\n\n[^1]: **c**\n[^Note]: d\ne",
+      "p(anote1 bnotenote.) note<1>(strong(c)) note<Note>(d\ne)",
+    ],
+    ["that are not there", "a[^1] [^b c]", "p(a[^1] [^b c])"],
+    [
+      "that the runtime has marked",
+      "a\u{FDD1}1\u{FDD2}\u{FDD0}2\u{FDD2}\n\n\u{FDD1}1\u{FDD2}: b",
+      "p(anote1cite2) note<1>(b)",
+    ],
+    ["in code are code", "`[^1]`\n\n[^1]: a", "p(`[^1]`) note<1>(a)"],
+    [
+      "in emphasis and in tables",
+      "*a[^x]*\n\n|b[^x]|\n|-|\n\n[^x]: c",
+      "p(em(anotex)) table[-](bnotex) note<x>(c)",
+    ],
+    [
+      "with an address are links",
+      "[^x](https://a.b)\n\n[^x]: c",
+      "p(notex(a<https://a.b>(https://a.b))) note<x>(c)",
+    ],
+  ],
   "the rest of a line": [
     ["code", "``a ` b`` `` ` `` `c\nd`", "p(`a ` b` ``` `c d`)"],
     ["escapes", String.raw`\*a\* \[b\](c) \\`, String.raw`p(*a* [b](c) \)`],
     ["hard breaks", "a  \nb\\\nc", "p(a⏎b⏎c)"],
     ["lines", "a\nb", "p(a\nb)"],
-    ["named characters", "a &lt;b&gt; &amp; &copy;", "p(a <b> & &copy;)"],
-    ["HTML, which is text", "<b>a</b> <!-- c -->", "p(<b>a</b> <!-- c -->)"],
+    [
+      "named characters",
+      "a &lt;b&gt; &amp; &copy; &Eacute;&szlig;&alpha;&Omega; &hellip; &rarr; &nosuch; &sub;",
+      "p(a <b> & © Éßα… → &nosuch; ⊂)".replace("α…", "αΩ …"),
+    ],
+    [
+      "numbered characters",
+      "&#65;&#x1F600;&#X41; &#128; &#xD800;&#0;&#9999999;",
+      "p(A😀A \u0080 \uFFFD\uFFFD\uFFFD)",
+    ],
+    [
+      "characters by name that would mean something",
+      "&#42;a&#42; &lt;sub&gt; &#xFDD0;1",
+      "p(*a* <sub> 1)",
+    ],
+    ["entities in code", "`&amp; &#65;`", "p(`&amp; &#65;`)"],
+    [
+      "HTML, which is text",
+      "<b>a</b> <sub class='x'>b</sub> <u>c</u>",
+      "p(<b>a</b> <sub class='x'>b</sub> <u>c</u>)",
+    ],
+    [
+      "what is lower, higher, and keys",
+      "H<sub>2</sub>O x<SUP>**2**</SUP> <kbd>Ctrl</kbd>",
+      "p(Hsub(2)O xsup(strong(2)) kbd(Ctrl))",
+    ],
+    ["tags within one another", "a<sup>b<sub>c</sub></sup>", "p(asup(bsub(c)))"],
+    ["tags without a partner", "a<sub>b </sup> **c</sub>**", "p(asub(b </sup> **c)**)"],
+    ["tags in code", "`<sub>a</sub>`", "p(`<sub>a</sub>`)"],
+    ["comments in a line", "a<!-- b -->c `<!-- d -->` <!-- e", "p(ac `<!-- d -->` <!-- e)"],
     [
       "blocks of HTML, which are text",
       "<script>\nalert(1)\n</script>",

@@ -118,7 +118,7 @@ const cases: Record<string, [what: string, markdown: string, expected: string][]
     [
       "of a footnote is none",
       "a[^b] [^c]\n\n[^b]: https://d.e",
-      "p(a[^b] [^c]) p([^b]: a<https://d.e>(https://d.e))",
+      "p(anoteb [^c]) note<b>(a<https://d.e>(https://d.e))",
     ],
     ["before a footnote", "[a][^1]\n\n[a]: https://d.e", "p(a<https://d.e>(a)[^1])"],
     ["before a cite", "[a]\u{FDD0}1\u{FDD2}\n\n[a]: https://d.e", "p(a<https://d.e>(a)cite1)"],

@@ -21,6 +21,10 @@ function blockShown(block: Block): string {
       return `math${block.closed ? "" : "…"}(${block.text})`;
     case "quote":
       return `quote(${blocksShown(block.blocks)})`;
+    case "details":
+      return `details${block.open ? "+" : ""}<${inlineShown(block.summary)}>(${blocksShown(block.blocks)})`;
+    case "footnote":
+      return `note<${block.label}>(${inlineShown(block.inline)})`;
     case "list":
       return `${block.ordered ? `ol${block.start}` : "ul"}(${block.items.map(itemShown).join(" ")})`;
     case "table": {
@@ -55,6 +59,8 @@ function inlineShown(nodes: readonly Inline[]): string {
           return "⏎";
         case "cite":
           return `cite${node.resolved ? "" : "?"}${node.reference}`;
+        case "footnote":
+          return `note${node.label}`;
         default:
           return `${node.type}(${inlineShown(node.inline)})`;
       }

@@ -5,6 +5,7 @@ import { partsOf } from "../parts-of.ts";
 import { isSame } from "../same.ts";
 import { useWords } from "../words/use-words.ts";
 import { CodeBlock } from "./code-block.tsx";
+import { Footnote } from "./footnote.tsx";
 import { Formula } from "./formula.tsx";
 import { inlineView } from "./inline-view.tsx";
 import { TableView } from "./table-view.tsx";
@@ -54,6 +55,10 @@ export const BlockView = memo(function BlockView({ block, rank = 6, within }: Bl
           ))}
         </blockquote>
       );
+    case "details":
+      return <DetailsView block={block} dir={dir} />;
+    case "footnote":
+      return <Footnote note={block} dir={dir} />;
     case "list":
       return (
         <div className="markdown-list">
@@ -70,6 +75,24 @@ export const BlockView = memo(function BlockView({ block, rank = 6, within }: Bl
       return unreachable(block);
   }
 });
+
+interface DetailsProps {
+  block: Block & { type: "details" };
+  dir: "auto" | undefined;
+}
+
+function DetailsView({ block, dir }: DetailsProps) {
+  const words = useWords(markdownWords);
+  const { summary, open, blocks } = block;
+  return (
+    <details className="markdown-details" open={open} dir={dir}>
+      <summary>{summary.length === 0 ? words.details : inlineView(summary)}</summary>
+      {partsOf(blocks, inOnePart).map(({ from, part }) => (
+        <QuotePart key={from} blocks={part} />
+      ))}
+    </details>
+  );
+}
 
 const QuotePart = memo(
   function QuotePart({ blocks }: { blocks: readonly Block[] }) {

@@ -1,4 +1,4 @@
-import type { katex as Katex } from "./katex.ts";
+import type { formulaNode as FormulaNode } from "./katex.ts";
 import { inFrame } from "../gateway/browser-frames.ts";
 import { whenIdle } from "./idle.ts";
 
@@ -13,12 +13,12 @@ export function drawFormula(text: string, displayMode: boolean, place: HTMLEleme
   if (text.length > longest) return () => {};
   let isStopped = false;
   let stop = () => {};
-  const draw = (katex: typeof Katex) => {
+  const draw = (formulaNode: typeof FormulaNode) => {
     if (isStopped) return;
     stop = whenIdle(() => {
-      const drawn = document.createElement("span");
+      let drawn: Node;
       try {
-        katex.render(text, drawn, {
+        drawn = formulaNode(text, {
           displayMode,
           throwOnError: true,
           strict: "ignore",
@@ -29,7 +29,7 @@ export function drawFormula(text: string, displayMode: boolean, place: HTMLEleme
       } catch {
         return; // What was written stays.
       }
-      stop = inFrame(() => place.replaceChildren(...drawn.childNodes));
+      stop = inFrame(() => place.replaceChildren(drawn));
     });
   };
   loading ??= load();
@@ -42,8 +42,8 @@ export function drawFormula(text: string, displayMode: boolean, place: HTMLEleme
   };
 }
 
-let loading: Promise<typeof Katex> | undefined;
+let loading: Promise<typeof FormulaNode> | undefined;
 
-async function load(): Promise<typeof Katex> {
-  return (await import("./katex.ts")).katex;
+async function load(): Promise<typeof FormulaNode> {
+  return (await import("./katex.ts")).formulaNode;
 }

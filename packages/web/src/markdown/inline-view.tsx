@@ -2,6 +2,7 @@ import { createContext, Fragment, useContext, type ReactNode } from "react";
 import type { Inline } from "@deltawire/tasks/markdown";
 import { addressOf, isBlob } from "../texts/address.ts";
 import { unreachable } from "../unreachable.ts";
+import { FootnoteMark } from "./footnote-mark.tsx";
 import { Formula } from "./formula.tsx";
 
 export const CiteContext = createContext<
@@ -34,6 +35,18 @@ function nodeView(node: Inline, at: number): ReactNode {
       return <em key={at}>{inlineView(node.inline)}</em>;
     case "del":
       return <del key={at}>{inlineView(node.inline)}</del>;
+    case "sub":
+      return <sub key={at}>{inlineView(node.inline)}</sub>;
+    case "sup":
+      return <sup key={at}>{inlineView(node.inline)}</sup>;
+    case "kbd":
+      return (
+        <kbd key={at} className="markdown-key">
+          {inlineView(node.inline)}
+        </kbd>
+      );
+    case "footnote":
+      return <FootnoteMark key={at} label={node.label} />;
     case "mark":
       return <MarkView key={at}>{inlineView(node.inline)}</MarkView>;
     case "link":

@@ -46,6 +46,7 @@ function markedBlock(block: Block, marks: Marks): Block {
   switch (block.type) {
     case "paragraph":
     case "heading":
+    case "footnote":
       return { ...block, inline: markedLine(block.inline, marks) };
     case "code": {
       const marked = marks(block.text, "code").filter(([start, end]) => start < end);
@@ -58,6 +59,10 @@ function markedBlock(block: Block, marks: Marks): Block {
     }
     case "quote":
       return { ...block, blocks: markedBlocks(block.blocks, marks) };
+    case "details": {
+      const summary = markedLine(block.summary, marks);
+      return { ...block, summary, blocks: markedBlocks(block.blocks, marks) };
+    }
     case "list":
       return { ...block, items: block.items.map((item) => markedItem(item, marks)) };
     case "table": {
@@ -95,6 +100,8 @@ function markedInline(nodes: readonly Inline[], marks: Marks, role: "words" | "p
         return marks(node.text, "formula").length === 0 ? [node] : whole(node);
       case "cite":
         return marks(`[^${node.reference}]`, "cite").length === 0 ? [node] : whole(node);
+      case "footnote":
+        return marks(`[^${node.label}]`, "cite").length === 0 ? [node] : whole(node);
       case "link": {
         const within = isPicture(node) ? "picture" : role;
         const linked = { ...node, inline: markedInline(node.inline, marks, within) };

@@ -1,7 +1,8 @@
-import { memo, useState, type ReactNode } from "react";
+import { memo, useId, useState, type ReactNode } from "react";
 import type { Annotation } from "@deltawire/tasks";
 import { withCites, type Block } from "@deltawire/tasks/markdown";
 import { BlockView } from "./block-view.tsx";
+import { FootnotesContext } from "./footnote-mark.tsx";
 import { CiteContext, MarkContext } from "./inline-view.tsx";
 import { ranksOf, Sections, topRank, type Section } from "./sections.ts";
 import "./markdown.css";
@@ -28,11 +29,13 @@ export const Markdown = memo(function Markdown({
   const all = sections.of(withCites(text, annotations, growing), growing);
   return (
     <CiteContext value={cite}>
-      <div className="markdown">
-        {all.map((section, at) => (
-          <SectionView key={at} section={section} />
-        ))}
-      </div>
+      <FootnotesContext value={useId()}>
+        <div className="markdown">
+          {all.map((section, at) => (
+            <SectionView key={at} section={section} />
+          ))}
+        </div>
+      </FootnotesContext>
     </CiteContext>
   );
 });
@@ -48,9 +51,11 @@ export function DrawnBlocks({ blocks, marked, cite }: DrawnBlocksProps) {
   return (
     <CiteContext value={cite}>
       <MarkContext value={marked}>
-        <div className="markdown">
-          <SectionView section={{ blocks, above: topRank }} />
-        </div>
+        <FootnotesContext value={useId()}>
+          <div className="markdown">
+            <SectionView section={{ blocks, above: topRank }} />
+          </div>
+        </FootnotesContext>
       </MarkContext>
     </CiteContext>
   );

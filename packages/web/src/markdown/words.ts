@@ -11,6 +11,9 @@ export const markdownWords = defineWords({
     table: "Table",
     done: "done",
     notDone: "not done",
+    details: "Details",
+    footnote: (label: string) => `Footnote ${label}`,
+    back: "Back to the text",
   },
   zh: {
     code: "代码",
@@ -22,5 +25,8 @@ export const markdownWords = defineWords({
     table: "表格",
     done: "已完成",
     notDone: "未完成",
+    details: "详情",
+    footnote: (label: string) => `脚注 ${label}`,
+    back: "返回正文",
   },
 });

@@ -19,6 +19,9 @@ function nodeHtml(node: Inline, cite: Cite): string {
     case "strong":
     case "em":
     case "del":
+    case "sub":
+    case "sup":
+    case "kbd":
     case "mark":
       return `<${node.type}>${inlineHtml(node.inline, cite)}</${node.type}>`;
     case "link": {
@@ -28,6 +31,8 @@ function nodeHtml(node: Inline, cite: Cite): string {
     }
     case "break":
       return "<br>";
+    case "footnote":
+      return `<sup>${escaped(node.label)}</sup>`;
     case "cite":
       return (node.resolved ? cite(node.reference) : undefined) ?? `[^${node.reference}]`;
     default:

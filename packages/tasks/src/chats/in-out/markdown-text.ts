@@ -35,6 +35,7 @@ export function link(label: string, url: string): string {
  */
 export function enclosed(markdown: string): string {
   let open = { fence: "", indent: "" };
+  const areFoldsClosed = hasClosedFolds(markdown);
   // How far in the text of the list item stands that a line may belong to.
   let item = Number.POSITIVE_INFINITY;
   let blank = false;
@@ -53,12 +54,41 @@ export function enclosed(markdown: string): string {
       open = { fence, indent };
       return line;
     }
-    return line.replaceAll(codeOrSwallowing, (found) =>
-      found.startsWith("<") ? `\\${found}` : found,
-    );
+    return line.replaceAll(codeOrSwallowing, (found: string, ...rest: unknown[]) => {
+      if (!found.startsWith("<")) return found;
+      const behind = line.slice(Number(rest.find((one) => typeof one === "number")));
+      return isHarmless(behind, areFoldsClosed) ? found : `\\${found}`;
+    });
   });
   return [...lines, ...(open.fence === "" ? [] : [open.indent + open.fence])].join("\n");
 }
+
+/** A tag within a line, a comment that ends there, or a fold if all are closed. */
+function isHarmless(html: string, areFoldsClosed: boolean): boolean {
+  if (html.startsWith("<!--")) return html.includes("-->");
+  return inlineTag.test(html) || (areFoldsClosed && foldTag.test(html));
+}
+
+/** Whether every fold is closed, each on a line of its own, as far as can be told without reading the Markdown. */
+function hasClosedFolds(markdown: string): boolean {
+  if (/`{3}|~{3}/.test(markdown) || !/<\/details>/i.test(markdown)) return false;
+  let depth = 0;
+  for (const [tag] of markdown.matchAll(/^<\/?details(?: open)?>/gim)) {
+    depth += tag.startsWith("</") ? -1 : 1;
+    if (depth < 0) return false;
+  }
+  const count = (form: RegExp): number => markdown.match(form)?.length ?? 0;
+  const summaries = count(/^<summary>.*<\/summary>$/gim);
+  return (
+    depth === 0 &&
+    count(/<\/?details\b/gi) === count(/^<\/?details(?: open)?>/gim) &&
+    count(/<\/?summary\b/gi) === 2 * summaries &&
+    !markdown.includes("<!--")
+  );
+}
+
+const inlineTag = /^<\/?(?:sub|sup|kbd)>/i;
+const foldTag = /^<(?:\/?details|details open|\/?summary)>/i;
 
 const fenceLine = /^( {0,3})(`{3,}|~{3,})(.*)$/;
 const itemLine = /^ {0,3}(?!([-*])(?:\s*\1){2,}\s*$)(?:[-*+]|\d{1,9}[.)]) {1,4}(?=\S)/;

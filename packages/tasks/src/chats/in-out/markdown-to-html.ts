@@ -30,6 +30,13 @@ function blockHtml(block: Block, cite: Cite): string {
       return `<pre><code>${escaped(block.text)}</code></pre>`;
     case "quote":
       return `<blockquote>${blocksHtml(block.blocks, cite)}</blockquote>`;
+    case "details": {
+      const summary = inlineHtml(block.summary, cite) || "Details";
+      const open = block.open ? " open" : "";
+      return `<details${open}><summary>${summary}</summary>${blocksHtml(block.blocks, cite)}</details>`;
+    }
+    case "footnote":
+      return `<p><sup>${escaped(block.label)}</sup> ${inlineHtml(block.inline, cite)}</p>`;
     case "list": {
       const start = block.start === 1 ? "" : ` start="${block.start}"`;
       const items = block.items.map((item) => itemHtml(item, cite)).join("");

@@ -47,12 +47,12 @@ function tagsOf(html: string): Tag[] {
 }
 
 const known = new Set(
-  "html head meta title style body header main section h1 h2 h3 h4 h5 h6 small div p pre code details summary ul ol li blockquote hr a sup strong em del br table thead tbody tr th td img audio"
+  "html head meta title style body header main section h1 h2 h3 h4 h5 h6 small div p pre code details summary ul ol li blockquote hr a sup sub kbd strong em del br table thead tbody tr th td img audio"
     .split(" ")
     .concat("!doctype html"),
 );
 const harmless = new Set(
-  "charset http-equiv content name lang class dir href rel id value start src alt controls preload download".split(
+  "charset http-equiv content name lang class dir href rel id value start src alt controls preload download open".split(
     " ",
   ),
 );
@@ -164,6 +164,18 @@ test("hostile words stay words, whoever says them", () => {
   expect(active(html)).toEqual([]);
   expect(html).not.toContain("<script");
   expect(html.match(/&lt;script&gt;/g)?.length).toBeGreaterThan(15);
+});
+
+test("tags, folds, footnotes and entities are what they mean, and other HTML is text", () => {
+  const written = new WrittenChat({}, sampleWorld());
+  const said =
+    "H<sub>2</sub>O <kbd>A</kbd> x<sup>2</sup> &copy;&#65; <!-- c --><b>d</b>[^1]\n\n<details open>\n<summary>*e*</summary>\n\nf\n\n</details>\n\n[^1]: g <script>";
+  written.answer(written.user(null), "", answer([text(said)]));
+  const html = page(written.chat);
+  expect(html).toContain(
+    "<p>H<sub>2</sub>O <kbd>A</kbd> x<sup>2</sup> ©A &lt;b&gt;d&lt;/b&gt;<sup>1</sup></p>\n<details open><summary><em>e</em></summary><p>f</p></details>\n<p><sup>1</sup> g &lt;script&gt;</p>",
+  );
+  expect(active(html)).toEqual([]);
 });
 
 test("the language is taken only if it is one", () => {

@@ -226,6 +226,17 @@ test("nothing that is said opens or closes HTML around it, and code stays as it 
   );
 });
 
+test("tags, comments and folds that end stay what they mean, and others do not", () => {
+  const said = (words: string) => chatToMarkdown(chatWith(words, []));
+  const fold = "<details>\n<summary>A</summary>\n\nb\n\n</details>";
+  expect(said(fold)).toContain(`\n\n${fold}\n`);
+  expect(said("<sub>a</sub> <kbd>b</kbd>\n<!-- c --> d")).toContain(
+    "<sub>a</sub> <kbd>b</kbd>\n<!-- c --> d",
+  );
+  for (const open of ["<details>\na", "</details>\n<details>", "<details>\n<summary>a\n</details>"])
+    expect(said(open)).toContain(open.replaceAll(/<(?=\/?(?:details|summary))/g, "\\<"));
+});
+
 test("links lead to the web or to a blob, and nowhere else", () => {
   const written = new WrittenChat({}, sampleWorld());
   written.edit({
