@@ -38,6 +38,7 @@ import { Envelopes } from "./reasoning/envelope.ts";
 import { sealingKey } from "./reasoning/key-file.ts";
 import { Relay } from "./relay/relay.ts";
 import { redactorFor } from "./security/redactor.ts";
+import { mcpStatus } from "./tasks/mcp-status.ts";
 import { ServedTasks } from "./tasks/served-tasks.ts";
 import { version } from "./version.ts";
 
@@ -158,10 +159,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     models: new ModelListCache(config),
     openApi: new OpenApiDocument(version),
     page: new BuiltPage(options.page),
+    // They are started with this environment.
+    mcp: () => mcpStatus(config.mcp.values(), process.env),
     version,
     url: () => url,
     isDraining: () => http.draining,
   };
+  for (const { problem } of status.mcp()) if (problem !== undefined) log.warn(problem);
   const session = sessionServer(config.server, version, log);
   const through = (path: string) => (call: Call) => servePassthrough(call, replies, path);
   const http = httpServer(

@@ -242,7 +242,7 @@ describe("what a round took", () => {
     expect(rounds).toMatchObject([
       { ...same, task, repairs: { call_id_minted: 1 } },
       { ...same, task, tokens_in: 10, tokens_out: 1, ms: expect.any(Number) as number },
-      { ...same, failure: "upstream_refused" },
+      { ...same, level: 40, failure: "upstream_refused" },
     ]);
   });
 });

@@ -53,6 +53,7 @@ const { port: unsteadyPort } = unsteady.address() as AddressInfo;
 const nobody = `http://127.0.0.1:${await freePort()}/v1`;
 const stage = staged({
   toml: [
+    '[mcp.tickets]\ncommand = "deltawire-program-that-is-not-there"\n',
     upstreamToml("down", nobody, { api_key: secret, retries: 0, models: ["far-away"] }),
     upstreamToml("revoking", `http://127.0.0.1:${revokingPort}/v1`, {
       api_key: secret,
@@ -164,6 +165,17 @@ test("a model that is paused is named, with its failure", async () => {
     .toBe(1);
   await card("unsteady").scrollIntoViewIfNeeded();
   await takePicture(tab, "upstreams-paused-model");
+});
+
+test("an MCP server whose program is missing is named", async () => {
+  const { tab, card } = await opened();
+  const servers = card("Tool servers (MCP)");
+  await servers.getByText("Program missing").waitFor();
+  expect(await servers.innerText()).toMatch(
+    /there is no program "deltawire-program-that-is-not-there" on the PATH/,
+  );
+  await servers.scrollIntoViewIfNeeded();
+  await takePicture(tab, "upstream-mcp-missing");
 });
 
 test("one that fails says what is wrong, and the page learns it by itself", async () => {

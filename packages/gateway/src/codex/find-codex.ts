@@ -1,6 +1,6 @@
-import { accessSync, constants, statSync } from "node:fs";
 import { posix, win32 } from "node:path";
 import { variableValue, type Environment } from "../config/secret.ts";
+import { findProgram } from "../find-program.ts";
 
 export type FoundCodex =
   | { readonly file: string; readonly args: readonly string[] }
@@ -10,19 +10,17 @@ export type FoundCodex =
 export function findCodex(
   env: Environment,
   platform: NodeJS.Platform,
-  canRun: (file: string) => boolean = isRunnable,
+  canRun?: (file: string) => boolean,
 ): FoundCodex {
   const path = platform === "win32" ? win32 : posix;
   const wanted = variableValue("DELTAWIRE_CODEX", env);
-  const name = wanted ?? "codex";
-  const isPath = /[\\/]/.test(name);
-  const folders = isPath ? [""] : searchPath(env, platform).split(path.delimiter);
   // Beside codex.cmd npm puts a `codex` for shells that Windows cannot start.
-  const endings = platform === "win32" && !/\.\w+$/.test(name) ? [".exe", ".cmd"] : [""];
-  const files = folders
-    .filter((folder) => isPath || folder !== "")
-    .flatMap((folder) => endings.map((ending) => path.join(folder, `${name}${ending}`)));
-  const file = files.find(canRun);
+  const file = findProgram(wanted ?? "codex", {
+    env,
+    platform,
+    endings: [".exe", ".cmd"],
+    ...(canRun === undefined ? {} : { canRun }),
+  });
   if (file !== undefined) return started(file, path);
   return {
     problem:
@@ -49,19 +47,4 @@ function started(file: string, path: typeof posix): FoundCodex {
 
 function isScript(file: string): boolean {
   return /\.[cm]?js$/i.test(file);
-}
-
-/** `Path` on Windows, where the names of variables have no case. */
-function searchPath(env: Environment, platform: NodeJS.Platform): string {
-  const name = platform === "win32" ? Object.keys(env).find((key) => /^path$/i.test(key)) : "PATH";
-  return env[name ?? "PATH"] ?? "";
-}
-
-function isRunnable(file: string): boolean {
-  try {
-    accessSync(file, isScript(file) ? constants.R_OK : constants.X_OK);
-    return statSync(file).isFile();
-  } catch {
-    return false;
-  }
 }

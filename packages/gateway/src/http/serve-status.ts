@@ -5,6 +5,7 @@ import type { ModelDiscovery } from "../models/discovery.ts";
 import type { CachedModelList, ModelListCache } from "../models/list-cache.ts";
 import { modelsOf } from "../models/resolve.ts";
 import type { Relay } from "../relay/relay.ts";
+import type { McpStatus } from "../tasks/mcp-status.ts";
 import type { UpstreamHealth } from "../relay/upstream-health.ts";
 import { cameByTls } from "../security/came-by-tls.ts";
 import type { BuiltPage } from "./built-page.ts";
@@ -22,6 +23,8 @@ export interface StatusServer {
   models: ModelListCache;
   openApi: OpenApiDocument;
   page: BuiltPage;
+  /** MCP servers, with what is known to be wrong with them. */
+  mcp: () => readonly McpStatus[];
   version: string;
   url: () => string;
   isDraining: () => boolean;
@@ -80,7 +83,7 @@ export function serveUpstreams({ response }: Call, server: StatusServer): void {
     listing: standingOf(config, server),
     models: [...modelsOf(config, discovered).keys()],
   }));
-  sendJson(response, 200, { upstreams });
+  sendJson(response, 200, { upstreams, mcp: server.mcp() });
 }
 
 /** Why the upstream rejected its key: at the last request, or if there was none, when it was asked for its models. */

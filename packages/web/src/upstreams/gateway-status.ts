@@ -27,6 +27,12 @@ export interface UpstreamStatus {
   readonly models: readonly string[];
 }
 
+/** A server of tools. */
+export interface McpStatus {
+  readonly name: string;
+  readonly problem?: string;
+}
+
 export interface Lesson {
   readonly upstream: string;
   readonly model: string;
@@ -59,6 +65,7 @@ export type CodexMigration =
 
 export interface GatewayStatus {
   readonly upstreams: readonly UpstreamStatus[];
+  readonly mcp: readonly McpStatus[];
   readonly lessons: readonly Lesson[];
   readonly codex: CodexStatus;
 }

@@ -1,6 +1,12 @@
 import { cell, type Cell } from "../state/cell.ts";
 import type { Page } from "../state/page.ts";
-import type { CodexStatus, GatewayStatus, Lesson, UpstreamStatus } from "./gateway-status.ts";
+import type {
+  CodexStatus,
+  GatewayStatus,
+  Lesson,
+  McpStatus,
+  UpstreamStatus,
+} from "./gateway-status.ts";
 
 type StatusState =
   | { readonly is: "loading" }
@@ -43,13 +49,14 @@ export function createStatusReader(page: Pick<Page, "ask">): StatusReader {
 
   const readWith = async (hasCodex: boolean) => {
     try {
-      const [{ upstreams }, { lessons }, asked] = await Promise.all([
-        ask<{ upstreams: UpstreamStatus[] }>("/deltawire/upstreams"),
+      const [{ upstreams, mcp = [] }, { lessons }, asked] = await Promise.all([
+        ask<{ upstreams: UpstreamStatus[]; mcp?: McpStatus[] }>("/deltawire/upstreams"),
         ask<{ lessons: Lesson[] }>("/deltawire/lessons"),
         hasCodex ? undefined : askCodex(known()?.codex.model),
       ]);
       const codex = asked ?? known()?.codex;
-      if (codex !== undefined) state.set({ is: "ready", status: { upstreams, lessons, codex } });
+      if (codex !== undefined)
+        state.set({ is: "ready", status: { upstreams, mcp, lessons, codex } });
     } catch (error) {
       // What was read before is better than nothing; the bar says that the connection is lost.
       if (state.get().is !== "ready")

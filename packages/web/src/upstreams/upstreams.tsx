@@ -6,6 +6,7 @@ import { Empty, Spinner } from "../parts/signs.tsx";
 import { useWords } from "../words/use-words.ts";
 import { ConnectCodex } from "./connect-codex.tsx";
 import { Lessons } from "./lessons.tsx";
+import { McpServers } from "./mcp-servers.tsx";
 import { createStatusReader, type StatusReader } from "./read-status.ts";
 import { UpstreamCard } from "./upstream-card.tsx";
 import { upstreamWords } from "./words.ts";
@@ -35,7 +36,7 @@ export function Upstreams() {
         </Empty>
       </div>
     );
-  const { upstreams, lessons, codex } = state.status;
+  const { upstreams, mcp, lessons, codex } = state.status;
   return (
     <div className="upstreams">
       <header className="upstreams-head">
@@ -51,6 +52,7 @@ export function Upstreams() {
       {upstreams.map((upstream) => (
         <UpstreamCard key={upstream.name} upstream={upstream} choices={choices?.models ?? []} />
       ))}
+      <McpServers servers={mcp} />
       <ConnectCodex
         codex={codex}
         onModel={(model) => void page.attempt(() => reader.chooseModel(model))}
