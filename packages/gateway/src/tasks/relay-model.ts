@@ -206,7 +206,9 @@ export function modelError(cause: unknown): ModelError {
   const { code, status, body } = problemReply(cause);
   const { code: said, message } = body.error as { code: unknown; message: string };
   const retryable = isPassing(status) && !lasting.has(code);
-  const retryAfter = cause instanceof Problem ? cause.retryAfter : undefined;
+  // A pause of ours is no wish of the server's: it costs nothing to look again before it is over.
+  const isPause = code === "upstream_circuit_open";
+  const retryAfter = cause instanceof Problem && !isPause ? cause.retryAfter : undefined;
   return new ModelError(typeof said === "string" ? said : code, message, {
     retryable,
     retryAfterMs: retryAfter === undefined ? undefined : retryAfter * 1000,
