@@ -119,7 +119,9 @@ export interface RoundLine {
 }
 
 export function logRound(log: Log, line: RoundLine): void {
-  const { for: whom, model, ms, record } = line;
+  const { model, ms, record } = line;
+  // A user may have set a cache key of their own, which names no task.
+  const whom = /^(?:chat|task)_/.test(line.for ?? "") ? line.for : undefined;
   const place = whom?.startsWith("chat_") === true ? { chat: whom } : { task: whom };
   const fields = { ...place, model, ...askedOf(record), ms: Math.round(ms), ...takenOf(line) };
   if (fields.failure === undefined || line.left) log.info(fields, "model round");

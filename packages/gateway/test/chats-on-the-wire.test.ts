@@ -136,6 +136,21 @@ describe("options that a user has set", () => {
     expect(made.upstream.requests[0]?.body).not.toHaveProperty("reasoning_effort");
   });
 
+  test("have a cache key of their own, which is no id of a task in the log", async () => {
+    const made = await scene(
+      ({ body }, response) => answers("responses", response, body, { text: ["Yes."] }),
+      { upstream: { speaks: "responses", models: ["m"] }, toml: chatsToml },
+    );
+    const { client, id } = await chatAt(made, {
+      model: "up/m",
+      options: { prompt_cache_key: "my-own-key" },
+    });
+    await answerTo(client, id, "Hi");
+    expect(made.upstream.requests[0]?.body).toMatchObject({ prompt_cache_key: "my-own-key" });
+    expect(made.gateway.lines.filter((line) => line.includes("model round"))).toHaveLength(1);
+    expect(made.gateway.lines.join("\n")).not.toContain("my-own-key");
+  });
+
   test("and the profile drops are left out with a notice, whatever they are called", async () => {
     const made = await scene((_request, response) => says(response, "Yes."), {
       upstream: { models: ["m"] },
