@@ -327,10 +327,36 @@ describe("programs", () => {
       'process.stdout.write(`{"jsonrpc":"2.0","id":${id},"result":{"content":[],"x":[` + "{},".repeat(3e6) + "{}]}}\\n");',
       "more than 250000 JSON values",
     ],
-  ])("that send %s are ended, and the call says why", async (_, onCall, problem) => {
+  ])("that send %s fail the call, which says why", async (_, onCall, problem) => {
     const { tool } = await connected(program(onCall));
     await expect(run(tool)).rejects.toThrow(problem);
   });
+
+  test.each([
+    ["with its id before the result", '`{"jsonrpc":"2.0","id":${id},"result":{"x":"${long}"}}`'],
+    ["with its id behind the result", '`{"result":{"x":"${long}"},"jsonrpc":"2.0","id":${id}}`'],
+    ["with an id in the result", '`{"jsonrpc":"2.0","id":${id},"result":{"x":"${long}","id":0}}`'],
+  ])(
+    "that send a message that is too long, %s, fail only its call",
+    async (_, message) => {
+      // The first call is answered after the second, whose result is too long.
+      const { tool } = await connected(
+        program(`
+        const long = "y".repeat(17 << 20);
+        if (globalThis.first === undefined) globalThis.first = id;
+        else if (globalThis.first !== 0) {
+          process.stdout.write(${message} + "\\n");
+          say({ jsonrpc: "2.0", id: globalThis.first, result: { content: [{ type: "text", text: "first" }] } });
+          globalThis.first = 0;
+        } else say({ jsonrpc: "2.0", id, result: { content: [{ type: "text", text: "third" }] } });`),
+      );
+      const first = run(tool);
+      await expect(run(tool)).rejects.toThrow("more than 16777216 bytes");
+      expect((await first).block_list[0]?.text).toBe("first");
+      expect((await run(tool)).block_list[0]?.text).toBe("third");
+    },
+    60_000,
+  );
 
   test("that send a large message in small pieces cost time that grows with its size", async () => {
     const { tool } = await connected(

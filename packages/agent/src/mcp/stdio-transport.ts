@@ -7,7 +7,7 @@ import {
 } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { maxMessageBytes, messageProblem, messageTooLong } from "./limits.ts";
-import { LineReader } from "./line-reader.ts";
+import { LineReader, type LongLine } from "./line-reader.ts";
 
 export interface Program {
   command: string;
@@ -165,11 +165,18 @@ class GroupTransport implements StdioTransport {
 
   #read(bytes: Buffer): void {
     const lines = this.#lines.push(bytes);
-    if (lines === "too long") return this.#fail(messageTooLong);
+    if (lines === "endless") return this.#fail(messageTooLong);
     for (const line of lines) {
+      if (typeof line === "object") {
+        this.#refuse(line, messageTooLong);
+        continue;
+      }
       if (line.trim() === "") continue;
       const problem = messageProblem(line);
-      if (problem !== undefined) return this.#fail(problem);
+      if (problem !== undefined) {
+        this.#refuse({ head: line.slice(0, 256), tail: line.slice(-256) }, problem);
+        continue;
+      }
       let message: JSONRPCMessage;
       try {
         message = deserializeMessage(line);
@@ -180,6 +187,13 @@ class GroupTransport implements StdioTransport {
       this.onmessage?.(message);
     }
     return undefined;
+  }
+
+  /** A result that cannot be read fails its own call. Where it is not known which, the program has to end. */
+  #refuse(line: LongLine, problem: string): void {
+    const id = responseId(line);
+    if (id === undefined) return this.#fail(problem);
+    this.onmessage?.({ jsonrpc: "2.0", id, error: { code: -32_603, message: problem } });
   }
 
   /** Ends a program that does what none may do. */
@@ -199,6 +213,17 @@ class GroupTransport implements StdioTransport {
     this.#child?.stderr.destroy();
     this.onclose?.();
   }
+}
+
+/**
+ * The id of a response of which only the beginning and the end are known: it stands before the result or behind it. Our
+ * ids are numbers.
+ */
+function responseId({ head, tail }: LongLine): number | undefined {
+  const found =
+    /^\s*\{(?:\s*"jsonrpc"\s*:\s*"2\.0"\s*,)?\s*"id"\s*:\s*(\d{1,15})\s*,/.exec(head) ??
+    /"id"\s*:\s*(\d{1,15})\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$/.exec(tail);
+  return found === null ? undefined : Number(found[1]);
 }
 
 function endGroup(pid: number, signal: NodeJS.Signals): void {
