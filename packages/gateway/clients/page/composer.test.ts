@@ -324,7 +324,6 @@ describe("what is not sent yet", () => {
       await route.continue();
     });
     await say(tab, "The first words");
-    await tab.waitForURL(/#\/chats\//);
     await expect.poll(() => messageBox(tab).inputValue()).toBe("The first words");
     await expect.poll(() => messageBox(tab).isEditable()).toBe(false);
     await attach(tab, [notes]);

@@ -100,8 +100,12 @@ export function Composer({ chat, parent, running, onEditLast }: ComposerProps) {
     if (chat !== undefined) return void draft.whileSending(() => chat.send(written, parent));
     return void draft.whileSending(async () => {
       const unreached = () => draft.setUnreached(written.key);
-      if (!(await startChat(page, shown.settings, written, unreached))) return;
+      const made = await startChat(page, shown.settings, written, unreached);
+      if (made === undefined) return;
+      // What was attached on its way is for the next message.
+      const later = draft.get().attachments.filter((each) => !attachments.includes(each));
       draft.clear();
+      if (later.length > 0) page.draft(made).change({ attachments: later });
       page.newChatSettings.clear();
     });
   };

@@ -2,7 +2,7 @@ import type { ChatSettings } from "@deltawire/tasks/chats";
 import type { DraftState, Page } from "../state/page.ts";
 
 /**
- * Makes a chat, sends its first message and goes there. Returns false if there is no chat then: the gateway could not be reached
+ * Makes a chat, sends its first message and goes there. Returns its id; undefined if there is no chat then: the gateway could not be reached
  * (`onUnreachable`, in place of a toast), or it refused the message, and an empty chat is not left behind. A message that got
  * lost between the two is the draft of the new chat.
  */
@@ -11,9 +11,9 @@ export async function startChat(
   settings: ChatSettings,
   { text, attachments, contexts, options }: Omit<DraftState, "key">,
   onUnreachable?: () => void,
-): Promise<boolean> {
+): Promise<string | undefined> {
   const chatId = await page.createChat(settings, onUnreachable);
-  if (chatId === undefined) return false;
+  if (chatId === undefined) return undefined;
   const draft = page.draft(chatId);
   draft.change({ text, attachments, contexts, options });
   const { key } = draft.get();
@@ -22,12 +22,12 @@ export async function startChat(
     const isSent = await draft.whileSending(() => chat.send(draft.get(), null));
     if (isSent || draft.unreached.get() === key) {
       page.router.go({ is: "chat", chatId });
-      return true;
+      return chatId;
     }
     draft.clear();
     // If that fails there is one empty chat more in the list.
     await page.client.remove(chatId, { forever: true }).catch(() => undefined);
-    return false;
+    return undefined;
   } finally {
     chat.release();
   }
