@@ -71,8 +71,9 @@ export function deltawire(
   url.catch(() => undefined);
   child.stdout?.on("data", (piece) => {
     out += String(piece);
-    const found = /http:\/\/[\w.:[\]]+/.exec(out)?.[0];
-    if (found !== undefined && out.includes("\n")) say(found);
+    // The address may come in two pieces: it is complete when something follows it.
+    const found = /http:\/\/[\w.:[\]]+(?=[^\w.:[\]])/.exec(out)?.[0];
+    if (found !== undefined) say(found);
   });
   child.stderr?.on("data", (piece) => (err += String(piece)));
   const ended = new Promise<number | NodeJS.Signals | null>((resolve) => {

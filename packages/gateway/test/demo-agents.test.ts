@@ -93,7 +93,7 @@ test("sub-agents nest two deep, and the deepest asks a person", async () => {
   const { url, client } = await chatScene();
   const words = 'ask forecaster to ask messenger to send_message to Bob: "It is sunny"';
   const taskId = await started(url, words);
-  await until("a question", async () => (await client.approvals()).data.length === 1, 5000);
+  await until("a question", async () => (await client.approvals()).data.length === 1, 30_000);
   const [pending] = (await client.approvals()).data;
   expect(pending).toMatchObject({
     root_task_id: taskId,

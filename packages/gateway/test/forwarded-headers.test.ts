@@ -11,7 +11,7 @@ import { aGateway, until } from "./scene.ts";
 async function answering(bytes: Uint8Array): Promise<string> {
   const server = createServer((socket) => {
     socket.on("error", () => undefined);
-    socket.on("data", (sent) => {
+    socket.once("data", (sent) => {
       const isModels = sent.includes("GET ");
       socket.end(isModels ? "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n" : bytes);
     });
