@@ -210,10 +210,10 @@ describe("examples/browser/page.ts, bundled", () => {
     ]);
   });
 
-  test("has at most 25 KB when compressed", async () => {
+  test("has at most 26 KB when compressed", async () => {
     const whole = await bundle(join(root, "packages", "wire", "src", "index.ts"));
     console.log(`The page's bundle: ${sizes(page)}. All of @deltawire/wire: ${sizes(whole)}.`);
-    expect(compressed(page)).toBeLessThanOrEqual(25_000);
+    expect(compressed(page)).toBeLessThanOrEqual(26_000);
     expect(whole.imports).toEqual([]);
   });
 });

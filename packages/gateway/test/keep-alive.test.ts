@@ -1,4 +1,4 @@
-import { request as httpRequest, type IncomingMessage } from "node:http";
+import { request as httpRequest, type IncomingMessage, type ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
 import { eventsOf } from "./running-gateway.ts";
 import { hello, helloChat, pause, scene, until } from "./scene.ts";
@@ -9,26 +9,52 @@ import { streamed } from "./wire-replies.ts";
 const beatMs = 3;
 const quietMs = 15 * beatMs;
 
-describe("while an upstream is quiet in mid-stream", { retry: 2 }, () => {
+/** An upstream that sends `before`, is quiet until `goOn` is called, and then sends `after`. */
+function quietUpstream(before: string, after: string) {
+  const { promise, resolve: goOn } = Promise.withResolvers<void>();
+  const handle = async (_request: unknown, response: ServerResponse): Promise<void> => {
+    beginStream(response);
+    response.write(before);
+    await promise;
+    response.end(after);
+  };
+  return { handle, goOn };
+}
+
+/** Reads a reply to its end, and calls `goOn` once `enough` is true of what has come. */
+async function readReply(
+  reply: Response,
+  enough: (text: string) => boolean,
+  goOn: () => void,
+): Promise<string> {
+  const utf8 = new TextDecoder();
+  let text = "";
+  for await (const bytes of reply.body ?? []) {
+    text += utf8.decode(bytes, { stream: true });
+    if (enough(text)) goOn();
+  }
+  return text;
+}
+
+const count = (text: string, part: RegExp): number => text.match(part)?.length ?? 0;
+
+describe("while an upstream is quiet in mid-stream", () => {
   test.each(["chat", "responses"] as const)(
     "a Responses client on a %s upstream gets response.in_progress, in dense sequence",
     async (speaks) => {
-      const { gateway } = await scene(
-        async (_request, response) => {
-          beginStream(response);
-          const pieces = streamed(speaks, {
-            text: ["Hi", " there"],
-            usage: { input: 1, output: 1 },
-          });
-          response.write(pieces.slice(0, -3).join(""));
-          await pause(4 * quietMs);
-          response.end(pieces.slice(-3).join(""));
-        },
-        { beatMs, upstream: { speaks } },
+      const pieces = streamed(speaks, { text: ["Hi", " there"], usage: { input: 1, output: 1 } });
+      const { handle, goOn } = quietUpstream(
+        pieces.slice(0, -3).join(""),
+        pieces.slice(-3).join(""),
       );
-      const events = await eventsOf(await gateway.post("/responses", hello));
+      const { gateway } = await scene(handle, { beatMs, upstream: { speaks } });
+      const text = await readReply(
+        await gateway.post("/responses", hello),
+        (soFar) => count(soFar, /^event: response\.in_progress$/gm) > 2,
+        goOn,
+      );
+      const events = await eventsOf(new Response(text));
       const types = events.map(({ type }) => type);
-      expect(types.filter((type) => type === "response.in_progress").length).toBeGreaterThan(2);
       expect(types.lastIndexOf("response.in_progress")).toBeGreaterThan(
         types.indexOf("response.output_text.delta"),
       );
@@ -42,39 +68,29 @@ describe("while an upstream is quiet in mid-stream", { retry: 2 }, () => {
   test.each(["chat", "responses"] as const)(
     "a Chat client on a %s upstream gets comments, between events",
     async (speaks) => {
-      const { gateway } = await scene(
-        async (_request, response) => {
-          beginStream(response);
-          const pieces = streamed(speaks, { text: ["Hi", " there"] });
-          response.write(pieces.slice(0, -3).join(""));
-          await pause(3 * quietMs);
-          response.end(pieces.slice(-3).join(""));
-        },
-        { beatMs, upstream: { speaks } },
+      const pieces = streamed(speaks, { text: ["Hi", " there"] });
+      const { handle, goOn } = quietUpstream(
+        pieces.slice(0, -3).join(""),
+        pieces.slice(-3).join(""),
       );
-      const text = await (await gateway.post("/chat/completions", helloChat)).text();
-      const lines = text.split("\n").filter((line) => line !== "");
-      expect(lines.filter((line) => line.startsWith(": ")).length).toBeGreaterThan(0);
-      for (const line of lines) expect(line).toMatch(/^(?:: |data: )/);
+      const { gateway } = await scene(handle, { beatMs, upstream: { speaks } });
+      const reply = await gateway.post("/chat/completions", helloChat);
+      const text = await readReply(reply, (soFar) => count(soFar, /^: /gm) > 0, goOn);
+      for (const line of text.split("\n").filter((each) => each !== ""))
+        expect(line).toMatch(/^(?:: |data: )/);
       expect(text.endsWith("data: [DONE]\n\n")).toBe(true);
     },
   );
 
   test("half an event of the upstream is not torn apart by it", async () => {
-    const { gateway } = await scene(
-      async (_request, response) => {
-        beginStream(response);
-        response.write(event(chunk({ content: "Hi" })));
-        const whole = event(chunk({ content: " there" }));
-        response.write(whole.slice(0, 40));
-        await pause(2 * quietMs);
-        response.write(whole.slice(40));
-        response.end(event(chunk({}, "stop")) + event("[DONE]"));
-      },
-      { beatMs },
+    const cut = event(chunk({ content: " there" }));
+    const { handle, goOn } = quietUpstream(
+      event(chunk({ content: "Hi" })) + cut.slice(0, 40),
+      cut.slice(40) + event(chunk({}, "stop")) + event("[DONE]"),
     );
-    const text = await (await gateway.post("/chat/completions", helloChat)).text();
-    expect(text).toMatch(/^:/m);
+    const { gateway } = await scene(handle, { beatMs });
+    const reply = await gateway.post("/chat/completions", helloChat);
+    const text = await readReply(reply, (soFar) => count(soFar, /^:/gm) > 0, goOn);
     expect(text).toContain('"content":" there"');
     for (const line of text.split("\n").filter((each) => each.startsWith("data: {")))
       expect(() => JSON.parse(line.slice(6)) as unknown).not.toThrow();
@@ -90,7 +106,8 @@ describe("while an upstream is quiet in mid-stream", { retry: 2 }, () => {
         }
         says(response, "end");
       },
-      { beatMs: 20 },
+      // Fifteen beats are 3 s, and words come every 10 ms, also on a busy machine within a second.
+      { beatMs: 200 },
     );
     const events = await eventsOf(await gateway.post("/responses", hello));
     expect(events.filter(({ type }) => type === "response.in_progress")).toHaveLength(1);
@@ -170,10 +187,11 @@ test("a client that reads slowly, but reads, is kept", async () => {
 });
 
 test("comments of an upstream are no signs of life: the stream begins and stays alive without its events", async () => {
+  let isEnough = false;
   const { gateway } = await scene(
     async (_request, response) => {
       beginStream(response);
-      for (let sent = 0; sent < 40; sent += 1) {
+      while (!isEnough && !response.destroyed) {
         response.write(": PROCESSING\n\n");
         await pause(beatMs * 2);
       }
@@ -181,8 +199,13 @@ test("comments of an upstream are no signs of life: the stream begins and stays 
     },
     { beatMs },
   );
-  const events = await eventsOf(await gateway.post("/responses", hello));
-  const types = events.map(({ type }) => type);
-  expect(types.filter((type) => type === "response.in_progress").length).toBeGreaterThan(2);
+  const text = await readReply(
+    await gateway.post("/responses", hello),
+    (soFar) => count(soFar, /^event: response\.in_progress$/gm) > 2,
+    () => {
+      isEnough = true;
+    },
+  );
+  const types = (await eventsOf(new Response(text))).map(({ type }) => type);
   expect(types.at(-1)).toBe("response.completed");
 });
