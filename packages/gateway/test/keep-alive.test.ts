@@ -187,11 +187,11 @@ test("a client that reads slowly, but reads, is kept", async () => {
 });
 
 test("comments of an upstream are no signs of life: the stream begins and stays alive without its events", async () => {
-  let isEnough = false;
+  const enough = new AbortController();
   const { gateway } = await scene(
     async (_request, response) => {
       beginStream(response);
-      while (!isEnough && !response.destroyed) {
+      while (!enough.signal.aborted && !response.destroyed) {
         response.write(": PROCESSING\n\n");
         await pause(beatMs * 2);
       }
@@ -202,9 +202,7 @@ test("comments of an upstream are no signs of life: the stream begins and stays 
   const text = await readReply(
     await gateway.post("/responses", hello),
     (soFar) => count(soFar, /^event: response\.in_progress$/gm) > 2,
-    () => {
-      isEnough = true;
-    },
+    () => enough.abort(),
   );
   const types = (await eventsOf(new Response(text))).map(({ type }) => type);
   expect(types.at(-1)).toBe("response.completed");
