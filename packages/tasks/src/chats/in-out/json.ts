@@ -97,7 +97,8 @@ function* firstOf(...checks: readonly (() => Iterable<string[]>)[]): Generator<v
   for (const check of checks) {
     const problems: string[] = [];
     for (const found of check()) {
-      problems.push(...found);
+      // One by one: there may be more than a call can have arguments.
+      for (const problem of found) problems.push(problem);
       yield;
     }
     if (problems.length > 0) return problems;

@@ -284,6 +284,12 @@ test("a file with a thousand faults tells fifty", () => {
   expect(told.at(-1)).toBe("and 950 more");
 });
 
+test("a file with more faults than a call can have arguments tells fifty", () => {
+  const children = Array.from({ length: 300_000 }, () => 7);
+  const path = ["chats", "0", "chat", "nodes", chat.roots[0] ?? "", "children"];
+  expect(problems(changed(exported(chat), path, children))).toHaveLength(51);
+});
+
 test("what is no known form is told both that are", () => {
   for (const value of [null, 7, "text", {}, { chats: [] }])
     expect(problems(value)).toEqual([expect.stringMatching(/deltawire\.chat.*OpenAI messages/)]);
