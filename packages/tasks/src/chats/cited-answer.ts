@@ -7,25 +7,25 @@ export interface CitedAnswer {
 }
 
 /**
- * Finds the version that has the reference which a version cites by a number that is not its own: one that it continues,
- * or the nearest answer above it. References are numbered through a conversation.
+ * Finds the versions that have the references which a version can cite by numbers that are not its own, by number: those that
+ * it continues, and the nearest answers above it. References are numbered through a conversation.
  */
-export function citedAnswer(
+export function citedAnswers(
   chat: Chat,
   { node, version }: CitedAnswer,
-  number: number,
-): CitedAnswer | undefined {
-  const has = ({ references }: AnswerVersion): boolean =>
-    references.some(({ reference_id }) => reference_id === number);
-  const continued = answerChain(node, version.version_id).slice(0, -1).findLast(has);
-  if (continued !== undefined) return { node, version: continued };
+): ReadonlyMap<number, CitedAnswer> {
+  const found = new Map<number, CitedAnswer>();
+  const add = (of: AnswerNode, chain: readonly AnswerVersion[]): void => {
+    for (const each of chain.toReversed())
+      for (const { reference_id: number } of each.references)
+        if (!found.has(number)) found.set(number, { node: of, version: each });
+  };
+  add(node, answerChain(node, version.version_id).slice(0, -1));
   for (let { parent } = node; parent !== null;) {
     const above = nodeOf(chat, parent);
     if (above === undefined) break;
-    const found =
-      above.kind === "answer" ? answerChain(above, above.version).findLast(has) : undefined;
-    if (above.kind === "answer" && found !== undefined) return { node: above, version: found };
+    if (above.kind === "answer") add(above, answerChain(above, above.version));
     ({ parent } = above);
   }
-  return undefined;
+  return found;
 }

@@ -98,7 +98,7 @@ export {
 export { applyEdit, applyEdits, type Added, type EditedByAll } from "./apply-edit.ts";
 export { chatUsage } from "./chat-usage.ts";
 export { checkMessage, checkPersonEdit, checkTags, checkTitle } from "./check-edit.ts";
-export { citedAnswer, type CitedAnswer } from "./cited-answer.ts";
+export { citedAnswers, type CitedAnswer } from "./cited-answer.ts";
 export { contextOf, type ContextEntry } from "./context.ts";
 export { extractSubtree } from "./extract.ts";
 export { newChat, type NewChat } from "./new-chat.ts";

@@ -1,6 +1,6 @@
 import { createContext, useContext } from "react";
 import {
-  citedAnswer,
+  citedAnswers,
   type AnswerVersion,
   type Chat,
   type CitedAnswer,
@@ -28,11 +28,12 @@ export function earlierSources(
   from: CitedAnswer,
   show?: EarlierSources["show"],
 ): EarlierSources {
+  const citedIn = once((now: Chat) => citedAnswers(now, from));
   return {
     show,
     find(number) {
       const now = chat();
-      const cited = now && citedAnswer(now, from, number);
+      const cited = now && citedIn(now).get(number);
       const source = cited && sourcesOfVersion(cited.version).get(number);
       return source && { ...source, nodeId: cited.node.node_id };
     },

@@ -1,6 +1,6 @@
 import { annotate } from "../../annotator.ts";
 import type { Reference } from "../../items.ts";
-import { citedAnswer, type CitedAnswer } from "../cited-answer.ts";
+import { citedAnswers, type CitedAnswer } from "../cited-answer.ts";
 import type { AnswerVersion, Chat } from "../shapes.ts";
 
 /** A text cut at its markers of known references; those in code and of unknown numbers are text. */
@@ -33,9 +33,12 @@ export class ExportedAnswers {
     const number = this.#numbers.size + 1;
     this.#numbers.set(version, number);
     const own = new Set(version.references.map(({ reference_id }) => reference_id));
+    let earlier: ReturnType<typeof citedAnswers> | undefined;
     const ownerOf = (reference: number): number | undefined => {
       if (own.has(reference)) return number;
-      const cited = citedAnswer(this.#chat, answer, reference);
+      // Once for an answer: a text may have thousands of markers.
+      earlier ??= citedAnswers(this.#chat, answer);
+      const cited = earlier.get(reference);
       return cited && this.#numbers.get(cited.version);
     };
     return { number, ownerOf };

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { chatToHtml, chatToMarkdown, type Chat } from "@deltawire/tasks/chats";
 import { runs } from "../../../../../test/runs.ts";
+import { workTime } from "../../../../../test/work-time.ts";
 import { WrittenChat } from "../written-chat.ts";
 import { anyChat } from "./any-chat.ts";
 import {
@@ -263,4 +264,27 @@ test("in every chat all messages have their headings", () => {
     }),
     runs(200),
   );
+});
+
+test("an answer with thousands of markers in a long chat with many references is written in a moment", () => {
+  const written = new WrittenChat({ title: "T" }, sampleWorld());
+  const references = (first: number) =>
+    Array.from({ length: 30 }, (_, at) => ({
+      reference_id: first + at,
+      item_id: "fco_1",
+      block_indexes: [0],
+    }));
+  let above: string | null = null;
+  for (let turn = 0; turn < 300; turn += 1) {
+    const user: string = written.user(above);
+    const said = answer([text("Said.")], { references: references(1 + turn * 30) });
+    above = written.answer(user, "", said);
+  }
+  const markers = Array.from({ length: 30_000 }, (_, at) => `[^${at + 1}]`).join(" ");
+  written.answer(written.user(above), "", answer([text(markers)]));
+  let markdown = "";
+  const took = workTime(() => (markdown = chatToMarkdown(written.chat)));
+  expect(markdown).toContain("[^1-1] [^1-2]");
+  expect(markdown).toContain("[^300-9000] [^9001]");
+  expect(took).toBeLessThan(2_000);
 });
