@@ -317,6 +317,13 @@ describe("a tool that streams", () => {
       /at most 1000 blocks/,
     ],
     [
+      "too many texts",
+      ({ stream }) => {
+        for (let nth = 0; nth < 1001; nth += 1) stream.text("x", { id: `${nth}` });
+      },
+      /at most 1000 blocks/,
+    ],
+    [
       "too many characters",
       ({ stream }) => {
         for (let nth = 0; nth < 11; nth += 1) stream.text("x".repeat(1_000_000));

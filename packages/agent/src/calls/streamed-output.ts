@@ -74,6 +74,8 @@ export class StreamedOutput implements ToolStream {
   readonly #blocks: ToolBlock[] = [];
   readonly #parts: ToolPart[] = [];
   #text: OpenText | undefined;
+  /** Of the text that the tool's last call has added to: `#text` follows when the calls before are done. */
+  #textGroup: Grouped | undefined;
   #medium: OpenMedium | undefined;
   #shownLeft: number;
   #characters = 0;
@@ -95,13 +97,16 @@ export class StreamedOutput implements ToolStream {
     if (typeof delta !== "string") throw new TypeError("stream.text needs a string");
     if (this.#hasEnded || delta === "") return;
     this.#mustBeFree();
-    this.#count({ characters: delta.length });
+    const isNew = this.#textGroup === undefined || this.#textGroup.id !== group.id;
+    this.#count({ characters: delta.length, blocks: isNew ? 1 : 0 });
+    this.#textGroup = group;
     this.#run(() => this.#grow(delta, group));
   }
 
   block(block: StreamedBlock): void {
     if (this.#hasEnded) return;
     this.#mustBeFree();
+    this.#textGroup = undefined;
     switch (block.type) {
       case "text": {
         const { text, id, title, url } = block;
@@ -360,6 +365,7 @@ export class StreamedOutput implements ToolStream {
     if (this.#hasEnded) return medium;
     this.#mustBeFree();
     this.#count({ blocks: 1 });
+    this.#textGroup = undefined;
     this.#medium = medium;
     this.#run(async () => {
       await this.#closeText();

@@ -305,7 +305,7 @@ const resultValidator = {
 function logLine(data: unknown): string {
   if (typeof data === "string") return data;
   const message = (data as { message?: unknown } | null)?.message;
-  return typeof message === "string" ? message : JSON.stringify(data);
+  return typeof message === "string" ? message : (JSON.stringify(data) ?? "");
 }
 
 /** Work that runs once at a time and not more often than in every interval; what is asked for meanwhile is done once. */
