@@ -198,7 +198,8 @@ describe("three choices of a Responses upstream, which gives one,", () => {
     const response = await gateway.post("/chat/completions", three);
     begun.resolve();
     const events = await eventsOf(response);
-    expect(events.filter((each) => "error" in each)).toHaveLength(1);
+    const errors = events.flatMap(({ error }) => (error === undefined ? [] : [error]));
+    expect(errors).toMatchObject([{ message: "one of the choices failed: full" }]);
     expect(events.some((each) => "done" in each)).toBe(false);
     expect(JSON.parse(gateway.lines.at(-1) ?? "")).toHaveProperty("failure");
   });

@@ -87,7 +87,7 @@ function noList(text: string, type: string): string {
   if (start === "") return "answered nothing; is base_url right?";
   if (type.includes("html") || start.startsWith("<!doctype") || start.startsWith("<html"))
     return "answered HTML, not a model list; is base_url right?";
-  if (type.includes("event-stream") || /^(?:data|event|id|:)\s*:?/.test(start))
+  if (type.includes("event-stream") || /^(?:data|event|id|retry)?:/.test(start))
     return "answered an event stream, not a model list; is base_url right?";
   return "answered text that is not JSON; is base_url right?";
 }

@@ -1,5 +1,11 @@
 import { errorText, type Redactor } from "@deltawire/agent";
-import type { ChatChunk, JsonObject, ResponseUsage } from "@deltawire/wire";
+import {
+  errorObject,
+  upstreamFailure,
+  type ChatChunk,
+  type JsonObject,
+  type ResponseUsage,
+} from "@deltawire/wire";
 import { attempt, type AttemptOptions } from "./attempt.ts";
 import type { Output } from "./client-wire.ts";
 import type { Outcome } from "./outcome.ts";
@@ -35,6 +41,19 @@ export async function attemptChoices(options: AttemptOptions, count: number): Pr
   return isWhole
     ? { is: "answered", reply: { usage: usageOf(outcomes), failure } }
     : { is: "left" };
+}
+
+function causeOfFailure(outcome: Outcome): string {
+  switch (outcome.is) {
+    case "unreachable":
+      return outcome.cause;
+    case "refused":
+      return upstreamFailure({ status: outcome.status, ...errorObject(outcome.body) }).message;
+    case "failed":
+      return upstreamFailure(outcome.failure).message;
+    default:
+      return outcome.is;
+  }
 }
 
 function usageOf(outcomes: readonly Outcome[]): ResponseUsage | undefined {
@@ -99,8 +118,7 @@ class MergedChoices {
 
   fail(outcome: Outcome): void {
     if (this.failure !== undefined) return;
-    const cause = "cause" in outcome ? errorText(outcome.cause, this.#redactor) : outcome.is;
-    const message = `one of the choices failed: ${cause}`;
+    const message = `one of the choices failed: ${errorText(causeOfFailure(outcome), this.#redactor)}`;
     const error = { message, type: "upstream_error", code: "upstream_error", param: null };
     this.failure = error;
     this.#receiver.send([{ error }], undefined);

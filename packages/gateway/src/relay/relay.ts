@@ -257,12 +257,8 @@ export class Relay {
   #withSuggestion(problem: Problem, { upstream, model }: ModelTarget): Problem {
     const near = problem.status === 404 ? this.suggestModel?.(upstream, model) : undefined;
     if (near === undefined) return problem;
-    const { code, message, status, provider, retryAfter } = problem;
-    return new Problem(code, `${message}; did you mean ${upstream}/${near}?`, {
-      status,
-      provider,
-      retryAfter,
-    });
+    const { code, message, ...more } = problem;
+    return new Problem(code, `${message}; did you mean ${upstream}/${near}?`, more);
   }
 
   /** Undefined if the failure says nothing of the upstream: a context that is too long, a filter. */
