@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { workTime } from "../../../test/work-time.ts";
 import { problemsByJsonSchema, tooComplex } from "../src/schemas/json-schema.ts";
+import { statefulPattern, statefulText } from "./privacy/stateful-pattern.ts";
 
 const weather: JsonObject = {
   type: "object",
@@ -316,6 +317,16 @@ describe("what others wrote", () => {
         ),
       },
       names,
+    ],
+    [
+      "many patterns that are expensive to compile",
+      { allOf: many(200, (index) => ({ pattern: `(?:a?){${200 + index}}` })) },
+      "b",
+    ],
+    [
+      "many patterns that are expensive to search for",
+      { allOf: many(60, (index) => ({ pattern: `${statefulPattern}|q{${index + 1}}` })) },
+      statefulText,
     ],
   ])("%s end with one problem", (_, schema, value) => {
     let problems: string[] = [];

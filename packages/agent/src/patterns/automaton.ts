@@ -31,12 +31,23 @@ const maxEdges = 100_000;
 const maxAssertions = 6;
 /** Each reads the complete text once more. */
 const maxLookarounds = 6;
+/** Of some hundred nanoseconds each: parts of the pattern, with repetitions written out, and steps between them. */
+const maxBuildSteps = 200_000;
 
 /** Counts the size of a pattern, with all lookarounds in it. Throws a PatternTooLargeError if there is too much. */
 export class PatternLimits {
+  /** What it has taken to build the automaton so far. */
+  steps = 0;
   #positions = 0;
   #edges = 0;
   #lookarounds = 0;
+
+  /** Parts that consume nothing cost time, too: nested repetitions of them double with each level. */
+  addSteps(count: number): void {
+    this.steps += count;
+    if (this.steps > maxBuildSteps)
+      throw new PatternTooLargeError("has too many parts with its repetitions written out");
+  }
 
   addPosition(): void {
     this.#positions += 1;
@@ -93,7 +104,7 @@ class AutomatonBuilder {
   build(node: PatternNode): Automaton {
     const first = this.#steps(node, [{ to: accept, conditions: 0 }]);
     const edges = [...this.#next, first].map((list) => {
-      const found = flattened(list);
+      const found = this.#flattened(list);
       this.#limits.addEdges(found.length);
       return found;
     });
@@ -108,6 +119,7 @@ class AutomatonBuilder {
 
   /** The first steps of a node that `next` follows. */
   #steps(node: PatternNode, next: Step[]): Step[] {
+    this.#limits.addSteps(1);
     switch (node.is) {
       case "empty":
         return next;
@@ -155,7 +167,7 @@ class AutomatonBuilder {
   /** Once more, or not. As in `RegExp` a repetition that is not required must consume something. */
   #option(body: PatternNode, again: Step[], next: Step[], isLazy: boolean): Step[] {
     const end: Step[] = [];
-    const once = flattened(this.#steps(body, end), end);
+    const once = this.#flattened(this.#steps(body, end), end);
     end.push({ list: again, conditions: 0 });
     const rest: Step = { list: next, conditions: 0 };
     return isLazy ? [rest, ...once] : [...once, rest];
@@ -183,37 +195,40 @@ class AutomatonBuilder {
     this.#assertionIndexes.set(key, index);
     return index;
   }
-}
 
-/**
- * All characters that a list leads to without passing through `end`, in its order. An edge is left out if one before it
- * leads there under no more conditions.
- */
-function flattened(list: Step[], end?: Step[]): Edge[] {
-  const edges: Edge[] = [];
-  const seen = new Map<Step[] | number, number[]>();
-  const isCovered = (what: Step[] | number, conditions: number): boolean => {
-    const known = seen.get(what);
-    if (known === undefined) seen.set(what, [conditions]);
-    else if (known.some((fewer) => (fewer & conditions) === fewer)) return true;
-    else known.push(conditions);
-    return false;
-  };
-  const open: { list: Step[]; at: number; conditions: number }[] = [{ list, at: 0, conditions: 0 }];
-  if (list === end) return edges;
-  isCovered(list, 0);
-  for (let top = open.at(-1); top !== undefined; top = open.at(-1)) {
-    const step = top.list[top.at];
-    if (step === undefined) {
-      open.pop();
-      continue;
+  /**
+   * All characters that a list leads to without passing through `end`, in its order. An edge is left out if one before it
+   * leads there under no more conditions.
+   */
+  #flattened(list: Step[], end?: Step[]): Edge[] {
+    const edges: Edge[] = [];
+    const seen = new Map<Step[] | number, number[]>();
+    const isCovered = (what: Step[] | number, conditions: number): boolean => {
+      const known = seen.get(what);
+      if (known === undefined) seen.set(what, [conditions]);
+      else if (known.some((fewer) => (fewer & conditions) === fewer)) return true;
+      else known.push(conditions);
+      return false;
+    };
+    const open: { list: Step[]; at: number; conditions: number }[] = [
+      { list, at: 0, conditions: 0 },
+    ];
+    if (list === end) return edges;
+    isCovered(list, 0);
+    for (let top = open.at(-1); top !== undefined; top = open.at(-1)) {
+      const step = top.list[top.at];
+      if (step === undefined) {
+        open.pop();
+        continue;
+      }
+      top.at += 1;
+      this.#limits.addSteps(1);
+      const conditions = top.conditions | step.conditions;
+      if ("list" in step) {
+        if (step.list !== end && !isCovered(step.list, conditions))
+          open.push({ list: step.list, at: 0, conditions });
+      } else if (!isCovered(step.to, conditions)) edges.push({ to: step.to, conditions });
     }
-    top.at += 1;
-    const conditions = top.conditions | step.conditions;
-    if ("list" in step) {
-      if (step.list !== end && !isCovered(step.list, conditions))
-        open.push({ list: step.list, at: 0, conditions });
-    } else if (!isCovered(step.to, conditions)) edges.push({ to: step.to, conditions });
+    return edges;
   }
-  return edges;
 }

@@ -14,6 +14,14 @@ import {
   type PatternNode,
 } from "./parse-pattern.ts";
 
+/** Counts what patterns cost, in steps of some ten nanoseconds. */
+export interface StepCounter {
+  steps: number;
+}
+
+/** Steps of a search that one step of compiling takes as long as. */
+const stepsPerBuildStep = 10;
+
 /** A search that needed more steps or memory than it may take. It depends on pattern and texts, not on the machine. */
 export class SearchTooComplexError extends Error {}
 
@@ -46,16 +54,20 @@ export class LinearPattern {
 
   /**
    * `flags`: any of `i`, `m`, `s` and `u`. Throws a SyntaxError for what is no pattern, an UnsupportedPatternError for
-   * backreferences and other flags, and a PatternTooLargeError.
+   * backreferences and other flags, and a PatternTooLargeError. Adds what it takes to `counter`.
    */
-  constructor(pattern: string, flags: string) {
+  constructor(pattern: string, flags: string, counter?: StepCounter) {
     void new RegExp(pattern, flags);
     if (/[^imsu]/.test(flags)) throw new UnsupportedPatternError(`one of the flags "${flags}"`);
     const node = parsePattern(pattern, flags);
     this.canBeEmpty = isNullable(node);
     this.#prefix = literalPrefix(node);
     const limits = new PatternLimits();
-    this.#dfa = new LazyDfa(node, { isUnicode: flags.includes("u"), isForward: false, limits });
+    try {
+      this.#dfa = new LazyDfa(node, { isUnicode: flags.includes("u"), isForward: false, limits });
+    } finally {
+      if (counter !== undefined) counter.steps += limits.steps * stepsPerBuildStep;
+    }
   }
 
   /** False if the text certainly contains no match. Cheap. */
@@ -63,9 +75,15 @@ export class LinearPattern {
     return text.includes(this.#prefix);
   }
 
-  /** True if the text contains a match. Throws a SearchTooComplexError. */
-  test(text: string): boolean {
-    return this.mayBeIn(text) && runAtOnce(this.#dfa.search(text)).hasMatch;
+  /** True if the text contains a match. Throws a SearchTooComplexError. Adds what it takes to `counter`. */
+  test(text: string, counter?: StepCounter): boolean {
+    if (!this.mayBeIn(text)) return false;
+    const budget = { steps: maxSteps };
+    try {
+      return runAtOnce(this.#dfa.search(text, budget)).hasMatch;
+    } finally {
+      if (counter !== undefined) counter.steps += maxSteps - budget.steps;
+    }
   }
 
   /** Starts and ends of all matches that are not empty, in turn. Throws a SearchTooComplexError. */
@@ -99,12 +117,16 @@ export class LinearPattern {
  * Compiles with the flag `u`, or without it where the pattern is valid only without, as `a]` or `\-`. Throws as LinearPattern
  * does; also for escapes that mean something else without `u`: `\p{L}` would silently match the text "p{L}".
  */
-export function compileLinear(pattern: string, flags: string): LinearPattern {
+export function compileLinear(
+  pattern: string,
+  flags: string,
+  counter?: StepCounter,
+): LinearPattern {
   try {
-    return new LinearPattern(pattern, `${flags}u`);
+    return new LinearPattern(pattern, `${flags}u`, counter);
   } catch (error) {
     if (!(error instanceof SyntaxError) || unicodeEscape.test(pattern)) throw error;
-    return new LinearPattern(pattern, flags);
+    return new LinearPattern(pattern, flags, counter);
   }
 }
 
@@ -340,7 +362,7 @@ class LazyDfa {
       if (options.length <= 8) to = this.#firstEdge(position, next, classOf, holding);
       else {
         const symbol = (classOf + 1) * this.#combinations + holding;
-        const key = ((next?.id ?? 0) * 0x1_00_00 + symbol) * edges.length + position;
+        const key = ((next?.id ?? 0) * maxTableSize + symbol) * edges.length + position;
         to = cache.choices.get(key);
         if (to === undefined) {
           to = this.#firstEdge(position, next, classOf, holding);

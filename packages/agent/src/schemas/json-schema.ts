@@ -31,6 +31,8 @@ const maxSteps = 75_000;
 const stepsPerPattern = 100;
 const stepsPerTest = 5;
 const charactersPerStep = 200;
+/** Steps of patterns, of some ten nanoseconds each, for one step. */
+const patternStepsPerStep = 30;
 
 class TooManySteps extends Error {}
 
@@ -214,7 +216,11 @@ class Check {
   #test(pattern: string, text: string): ReturnType<PatternTester["test"]> {
     this.#count(stepsPerTest + (text.length * 4) / charactersPerStep);
     if (!this.#patterns.has(pattern)) this.#count(stepsPerPattern + pattern.length / 4);
-    return this.#patterns.test(pattern, text);
+    const { counter } = this.#patterns;
+    const before = counter.steps;
+    const answer = this.#patterns.test(pattern, text);
+    this.#count((counter.steps - before) / patternStepsPerStep);
+    return answer;
   }
 
   #list(
