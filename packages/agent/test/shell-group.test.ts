@@ -528,6 +528,63 @@ describe("git on an allow-list", () => {
     },
   );
 
+  /** A repository within the repository, which is no submodule of its configuration. */
+  const embedded = (): void => {
+    const inner = join(folder, "inner");
+    const commit = [
+      "-c",
+      "user.name=a",
+      "-c",
+      "user.email=a@example.org",
+      "commit",
+      "-q",
+      "-m",
+      "a",
+    ];
+    git("init", "-q", inner);
+    writeFileSync(join(inner, "b.txt"), "one\n");
+    git("-C", inner, "add", "b.txt");
+    git("-C", inner, ...commit);
+    git("add", "--no-warn-embedded-repo", "inner");
+    git(...commit);
+    git("-C", inner, "config", "filter.own.clean", trap("program"));
+    writeFileSync(join(inner, ".gitattributes"), "*.txt filter=own\n");
+    // Of the same size, so that git has to read it.
+    writeFileSync(join(inner, "b.txt"), "two\n");
+  };
+
+  test("runs no filter of a repository within the repository", async () => {
+    repository();
+    embedded();
+    git("config", "diff.submodule", "diff");
+    git("config", "status.submoduleSummary", "true");
+    for (const command of commands)
+      expect([command, await attempt(command)]).toEqual([command, "clean"]);
+    spawnSync("git", ["status"], { cwd: folder });
+    expect(existsSync(join(folder, "ran"))).toBe(true);
+  });
+
+  test("is asked about where .gitmodules may have git look into submodules", async () => {
+    repository();
+    embedded();
+    const modules = '[submodule "inner"]\n\tpath = inner\n\turl = ./inner\n\tignore = none\n';
+    writeFileSync(join(folder, ".gitmodules"), modules);
+    expect(await attempt("git status")).toBe("asked");
+    git("add", ".gitmodules");
+    rmSync(join(folder, ".gitmodules"));
+    expect(await attempt("git status")).toBe("asked");
+  });
+
+  test.each(["blame.ignoreRevsFile", "mailmap.file"])(
+    "is asked about where %s names a file, which would be shown",
+    async (setting) => {
+      repository();
+      git("config", setting, "/etc/passwd");
+      for (const command of commands)
+        expect([command, await attempt(command)]).toEqual([command, "asked"]);
+    },
+  );
+
   test("uses no bare repository that somebody has written into the folder", async () => {
     for (const name of ["objects", "refs"]) mkdirSync(join(folder, name));
     writeFileSync(join(folder, "HEAD"), "ref: refs/heads/main\n");

@@ -3,7 +3,8 @@ import { execFile } from "node:child_process";
 /**
  * Variables for `git` commands that only read. They turn off what a repository's configuration can run whatever the
  * command: a file system monitor and hooks. They also refuse a bare repository that git finds by itself, because anybody
- * who can write `HEAD`, `config`, `objects` and `refs` into a folder makes it one. Submodules inherit all of this.
+ * who can write `HEAD`, `config`, `objects` and `refs` into a folder makes it one. They do not look into repositories within
+ * the repository, whose own configuration could have filters.
  */
 export const readOnlyGitEnvironment: Readonly<Record<string, string>> = {
   GIT_OPTIONAL_LOCKS: "0",
@@ -12,35 +13,49 @@ export const readOnlyGitEnvironment: Readonly<Record<string, string>> = {
     "core.fsmonitor": "false",
     "core.hooksPath": "/dev/null",
     "safe.bareRepository": "explicit",
+    "diff.ignoreSubmodules": "all",
+    "diff.submodule": "short",
+    "status.submoduleSummary": "false",
   }),
 };
 
 /**
  * Settings of a repository that make reading commands run a program (filters, diff drivers, signature checks, fetching of
- * missing objects), or read files of another folder. Names of drivers are free, so no variable can turn these off.
+ * missing objects), or read files of another folder (`git blame` quotes a file of revisions that has none). Names of drivers are free, so no variable can turn these off.
  */
 const unsafeSetting =
-  /^(?:core\.worktree|diff\.external|diff\..*\.(?:command|textconv)|filter\..*\.(?:clean|smudge|process)|gpg\..*|extensions\.partialclone|remote\..*\.promisor|submodule\..*)$/i;
+  /^(?:core\.worktree|blame\.ignorerevsfile|mailmap\.file|diff\.external|diff\..*\.(?:command|textconv)|filter\..*\.(?:clean|smudge|process)|gpg\..*|extensions\.partialclone|remote\..*\.promisor|submodule\..*)$/i;
 
 const timeoutMs = 5_000;
 
 /**
- * True if the configuration of the repository in `folder` has no unsafe setting; also where there is no repository. What
- * the user or the system has configured is trusted. False if git cannot read it.
+ * True if the configuration of the repository in `folder` has no unsafe setting and there is no `.gitmodules`, which can
+ * undo `diff.ignoreSubmodules`; also where there is no repository. What the user or the system has configured is trusted.
+ * False if git cannot read it.
  */
-export function isSafeRepository(folder: string, environment: NodeJS.ProcessEnv): Promise<boolean> {
-  const options = {
-    cwd: folder,
-    env: { ...environment, ...readOnlyGitEnvironment },
-    timeout: timeoutMs,
-    encoding: "utf8",
-  } as const;
-  const list = ["config", "--list", "--includes", "--show-scope", "--name-only", "-z"];
+export async function isSafeRepository(
+  folder: string,
+  environment: NodeJS.ProcessEnv,
+): Promise<boolean> {
+  const git = (...words: string[]): Promise<string | undefined> =>
+    outputOf(words, folder, { ...environment, ...readOnlyGitEnvironment });
+  const list = await git("config", "--list", "--includes", "--show-scope", "--name-only", "-z");
+  if (list === undefined || repositorySettings(list).some((name) => unsafeSetting.test(name)))
+    return false;
+  if ((await git("rev-parse", "--is-inside-work-tree")) !== "true\n") return true;
+  // Of the index and of the folder: git reads either.
+  return (await git("ls-files", "--cached", "--others", "--", ":/.gitmodules")) === "";
+}
+
+/** Undefined if git fails. */
+function outputOf(
+  words: readonly string[],
+  cwd: string,
+  env: NodeJS.ProcessEnv,
+): Promise<string | undefined> {
   return new Promise((resolve) => {
-    execFile("git", list, options, (error, output) => {
-      resolve(
-        error === null && !repositorySettings(output).some((name) => unsafeSetting.test(name)),
-      );
+    execFile("git", words, { cwd, env, timeout: timeoutMs, encoding: "utf8" }, (error, output) => {
+      resolve(error === null ? output : undefined);
     });
   });
 }
