@@ -217,6 +217,18 @@ describe("an answer that comes", () => {
     expect(await answerTop()).toBe(top);
   });
 
+  test("has its usage open while it runs, and still when it has ended", async () => {
+    const tab = await (await stage.person()).tab(await stage.chat({ agent: "demo-agent" }));
+    held.holdAfter(1, "answered");
+    await say(tab, "What is the weather in Paris?");
+    await lastAnswer(tab).getByTitle("Tokens and cost").click();
+    const rows = tab.getByRole("dialog", { name: "Tokens and cost" });
+    await rows.waitFor();
+    expect(await rows.getByText("Model requests").count()).toBe(0);
+    held.letGo();
+    await rows.getByText("Model requests").waitFor();
+  });
+
   test("is stopped, keeps what it has said, and goes on from there", async () => {
     const tab = await (await stage.person()).tab(await stage.chat({ model: "lab/clean" }));
     held.holdAfter(100);
@@ -230,6 +242,8 @@ describe("an answer that comes", () => {
     const before = await answer.getByText("this is a long answer").innerText();
     expect(before.length).toBeLessThan(9000);
 
+    // What it goes on with is short, and must not end before it is stopped.
+    held.holdAfter(5);
     await answer.getByRole("button", { name: "Continue" }).click();
     await answer.getByText("Stopped", { exact: true }).waitFor({ state: "detached" });
     await answer.getByRole("button", { name: "Stop", exact: true }).click();

@@ -1,5 +1,4 @@
 import { useId } from "react";
-import type { TaskTree } from "@deltawire/tasks";
 import {
   answerChain,
   chosenVersion,
@@ -8,14 +7,14 @@ import {
 } from "@deltawire/tasks/chats";
 import { Answer } from "../answer/answer.tsx";
 import { Elapsed } from "../answer/elapsed.tsx";
-import { useCell, usePicked } from "../hooks/use-cell.ts";
+import { useCell } from "../hooks/use-cell.ts";
 import { usePage } from "../hooks/use-page.ts";
+import { useRunningTask } from "../hooks/use-running-task.ts";
 import { Button, IconButton } from "../parts/button.tsx";
 import { findComposer, hasKeyboard } from "../parts/composer-focus.ts";
 import { Menu } from "../parts/menu.tsx";
 import { passesFocusTo } from "../parts/passes-focus.ts";
 import { Status } from "../parts/signs.tsx";
-import { cell } from "../state/cell.ts";
 import { useWords } from "../words/use-words.ts";
 import { canContinue, hasWordsToCopy, saysOf, statusKinds, whoMade } from "./answer-facts.ts";
 import { AnswerUsage } from "./answer-usage.tsx";
@@ -50,7 +49,7 @@ export function AnswerFrame({
   const chain = answerChain(node, node.version);
   const says = saysOf(version);
   const isRunning = version.status === "running";
-  const isRetrying = useIsRetrying(version);
+  const isRetrying = useRunningTask(version, ({ retry }) => retry !== undefined) ?? false;
   const isEditing = useCell(thread.editing) === node_id;
   const copy =
     isRunning || chain.some(hasWordsToCopy)
@@ -153,15 +152,6 @@ export function AnswerFrame({
     </article>
   );
 }
-
-/** Whether the model of a running answer failed and will be asked again. */
-function useIsRetrying({ status, task_id: taskId }: AnswerVersion): boolean {
-  const page = usePage();
-  const tree = status === "running" && taskId !== undefined ? page.taskTree(taskId) : noTree;
-  return usePicked(tree, (live) => live?.tasks[live.root_task_id]?.retry !== undefined);
-}
-
-const noTree = cell<TaskTree | undefined>(undefined);
 
 function FailureActions({ nodeId }: { nodeId: string }) {
   const words = useWords(chatWords);

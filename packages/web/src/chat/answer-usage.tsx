@@ -1,10 +1,9 @@
 import { useId, useRef } from "react";
-import { addUsage, type Usage } from "@deltawire/tasks";
+import { addUsage } from "@deltawire/tasks";
 import type { AnswerVersion } from "@deltawire/tasks/chats";
 import { notesOf, type Note } from "../answer/notes-of.ts";
 import { UsualNotes } from "../answer/notes.tsx";
-import { usePicked } from "../hooks/use-cell.ts";
-import { usePage } from "../hooks/use-page.ts";
+import { useRunningTask } from "../hooks/use-running-task.ts";
 import { placeBeside } from "../parts/place-beside.ts";
 import { useFormat } from "../words/format.ts";
 import { useWords } from "../words/use-words.ts";
@@ -12,12 +11,21 @@ import { costOf, type AnswerCost } from "./answer-facts.ts";
 import { usedInRows, usedInShort } from "./usage-words.ts";
 import { chatWords } from "./words.ts";
 
-/** Tokens, cost and time of an answer in short; pressed, all that is known of them. */
+/** Tokens, cost and time of an answer in short; pressed, all that is known of them, which stays open when the answer ends. */
 export function AnswerUsage({ chain }: { chain: readonly AnswerVersion[] }) {
   const last = chain.at(-1);
-  if (last?.status === "running" && last.task_id !== undefined)
-    return <LiveUsage taskId={last.task_id} before={costOf(chain.slice(0, -1)).usage} />;
-  return <Used cost={costOf(chain)} usual={usualIn(chain)} />;
+  const live = useRunningTask(last, ({ tree_usage: tree, usage }) => tree ?? usage);
+  if (last?.status !== "running" || last.task_id === undefined)
+    return <Used cost={costOf(chain)} usual={usualIn(chain)} />;
+  const before = costOf(chain.slice(0, -1)).usage;
+  const usage =
+    live === undefined || before === undefined ? (live ?? before) : addUsage(before, live);
+  return (
+    <Used
+      cost={{ usage, ofSubAgents: 0, timeMs: undefined, stats: undefined, toolRounds: 0 }}
+      usual={[]}
+    />
+  );
 }
 
 /** What was adapted without a loss, unless it stands among the notes below the answer. */
@@ -26,22 +34,6 @@ function usualIn(chain: readonly AnswerVersion[]): readonly Note[] {
     const { told, usual } = notesOf(notices, warnings);
     return told.length === 0 ? usual : [];
   });
-}
-
-function LiveUsage({ taskId, before }: { taskId: string; before: Usage | undefined }) {
-  const page = usePage();
-  const used = usePicked(page.taskTree(taskId), (tree) => {
-    const task = tree?.tasks[taskId];
-    return task?.tree_usage ?? task?.usage;
-  });
-  const usage =
-    used === undefined || before === undefined ? (used ?? before) : addUsage(before, used);
-  return (
-    <Used
-      cost={{ usage, ofSubAgents: 0, timeMs: undefined, stats: undefined, toolRounds: 0 }}
-      usual={[]}
-    />
-  );
 }
 
 function Used({ cost, usual }: { cost: AnswerCost; usual: readonly Note[] }) {
