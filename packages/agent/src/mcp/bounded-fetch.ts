@@ -7,6 +7,7 @@ import {
   type SseEvent,
 } from "@deltawire/wire";
 import { yieldToEventLoop } from "../event-loop.ts";
+import { ByteBuffer } from "./byte-buffer.ts";
 import { maxErrorBytes, maxMessageBytes, messageProblem, messageTooLong } from "./limits.ts";
 
 /** How soon a stream may be opened again that has ended. A server may ask for more, not for less. */
@@ -55,16 +56,16 @@ async function readJson(
   body: ReadableStream<Uint8Array>,
 ): Promise<Uint8Array<ArrayBuffer> | string> {
   const scanner = new JsonLimitScanner(defaultJsonLimits);
-  const chunks: Uint8Array[] = [];
+  const bytes = new ByteBuffer();
   let length = 0;
   for await (const chunk of body) {
     length += chunk.length;
     if (length > maxMessageBytes) return messageTooLong;
     const exceeded = scanner.push(chunk);
     if (exceeded !== undefined) return `it sent a message that ${describeJsonLimit(exceeded)}`;
-    chunks.push(chunk);
+    bytes.append(chunk);
   }
-  return Buffer.concat(chunks);
+  return bytes.take();
 }
 
 async function readStart(body: ReadableStream<Uint8Array>): Promise<Uint8Array<ArrayBuffer>> {

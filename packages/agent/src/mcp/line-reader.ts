@@ -1,3 +1,5 @@
+import { ByteBuffer } from "./byte-buffer.ts";
+
 const LF = 10;
 /** Bytes of the beginning and of the end of a line that is too long. */
 const excerptBytes = 256;
@@ -11,7 +13,7 @@ export interface LongLine {
 /** Cuts bytes into lines. Each byte is looked at once, also where a line comes in thousands of pieces. */
 export class LineReader {
   readonly #maxBytes: number;
-  #pieces: Buffer[] = [];
+  readonly #line = new ByteBuffer();
   #length = 0;
   /** The beginning of a line that is too long and has not ended. */
   #head: string | undefined;
@@ -30,7 +32,7 @@ export class LineReader {
       this.#length += piece.length;
       if (this.#length > 4 * this.#maxBytes) return "endless";
       if (this.#length > this.#maxBytes) this.#skip(piece);
-      else this.#pieces.push(piece);
+      else this.#line.append(piece);
       if (end === -1) break;
       lines.push(this.#complete());
       at = end + 1;
@@ -40,8 +42,7 @@ export class LineReader {
 
   #skip(piece: Buffer): void {
     if (this.#head === undefined) {
-      const stored = Buffer.concat(this.#pieces);
-      this.#pieces = [];
+      const stored = this.#line.take();
       this.#head = Buffer.concat([stored, piece]).subarray(0, excerptBytes).toString("utf8");
       this.#tail = stored;
     }
@@ -54,9 +55,8 @@ export class LineReader {
   #complete(): string | LongLine {
     const line =
       this.#head === undefined
-        ? Buffer.concat(this.#pieces).toString("utf8").replace(/\r$/, "")
+        ? this.#line.take().toString("utf8").replace(/\r$/, "")
         : { head: this.#head, tail: this.#tail.toString("utf8") };
-    this.#pieces = [];
     this.#length = 0;
     this.#head = undefined;
     return line;

@@ -55,6 +55,7 @@ const patterns = [
   "(x|x)*y",
   ".*.*.*=",
   "\\b[\\w.]+@[\\w.]+\\b",
+  `${"(".repeat(30)}\\b${")+".repeat(30)}a`,
 ];
 
 export function chatCases(token: string): AttackCase[] {
