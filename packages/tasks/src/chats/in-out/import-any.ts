@@ -4,7 +4,7 @@ import { first } from "./check-json.ts";
 import type { Imported, ImportWorld } from "./imported.ts";
 import { chatFileFormat, chatsFromJsonSteps } from "./json.ts";
 import { runToEnd } from "./run-to-end.ts";
-import { chatsFromOpenAi } from "./openai-import.ts";
+import { chatsFromOpenAiSteps } from "./openai-import.ts";
 
 /** Chats of a file of ours or of OpenAI messages, by its shape. */
 export function importChats(value: unknown, world: ImportWorld): Imported {
@@ -22,7 +22,7 @@ export function* importChatsSteps(value: unknown, world: ImportWorld): Generator
 function* readAny(value: unknown, world: ImportWorld): Generator<void, Imported> {
   if (isPlainObject(value) && "format" in value) return yield* chatsFromJsonSteps(value, world);
   if (Array.isArray(value) || (isPlainObject(value) && "messages" in value))
-    return chatsFromOpenAi(value, world);
+    return yield* chatsFromOpenAiSteps(value, world);
   const forms = `a file of chats ({ "format": "${chatFileFormat}", … }) or OpenAI messages ([…] or { "messages": […] })`;
   return { ok: false, problems: [`This is neither of the forms that can be read: ${forms}.`] };
 }
