@@ -31,7 +31,7 @@ export function* chatsFromOpenAiSteps(
   if (!Array.isArray(messages) || messages.length === 0)
     return { ok: false, problems: problem(path, "must be a list with at least one message") };
   if (hasTooMany(messages))
-    return { ok: false, problems: tooManyMessages(messages.length, "chats[0]") };
+    return { ok: false, problems: tooManyMessages(messages.length, path || "chats[0]") };
   const problems = checkJson(others, "");
   if (title !== undefined) problems.push(...checkTitle(title));
   const reader = new MessageReader(world, problems);
