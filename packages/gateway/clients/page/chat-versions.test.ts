@@ -137,6 +137,10 @@ describe("a message", () => {
     await answers(tab).first().getByText("This answers version 1 of the message.").waitFor();
     await answers(tab).first().getByText("Outdated", { exact: true }).waitFor();
     await takePicture(tab, "chat-answers-another");
+    await tab.goto(`${tab.url().replace(/[?].*$/, "")}/tree`);
+    await tab.getByRole("treeitem", { name: /outdated: written for another version/ }).waitFor();
+    await takePicture(tab, "tree-outdated");
+    await tab.goBack();
     expect(askedToAnswer()).toBe(asked);
     await step(answers(tab).first(), "Show it");
     await expect.poll(async () => (await path(tab))[0]).toBe("Say one");

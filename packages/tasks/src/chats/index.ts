@@ -112,7 +112,7 @@ export {
   pathTo,
   subtreeOf,
 } from "./path.ts";
-export { outdatedNodes } from "./outdated.ts";
+export { isOutdated, outdatedNodes } from "./outdated.ts";
 export { picturesIn } from "./pictures.ts";
 export { isRunning, runningAnswers, runningVersions } from "./running.ts";
 export { checkSettings, settingsAfter } from "./settings.ts";

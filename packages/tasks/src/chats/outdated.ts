@@ -12,16 +12,22 @@ export function outdatedNodes(
 ): Set<string> {
   const outdated = new Set<string>();
   let above: ChatNode | undefined;
-  let isBelowOutdated = false;
   for (const node of path) {
-    if (node.kind === "separator") isBelowOutdated = false;
-    else {
-      isBelowOutdated ||= isWrittenForAnother(node, above);
-      if (isBelowOutdated) outdated.add(node.node_id);
-    }
+    const isAboveOutdated = above !== undefined && outdated.has(above.node_id);
+    if (isOutdated(node, above, isAboveOutdated)) outdated.add(node.node_id);
     above = node;
   }
   return outdated;
+}
+
+/** The same for one node, of which it is known whether the node above it is outdated. */
+export function isOutdated(
+  node: ChatNode,
+  above: ChatNode | undefined,
+  isAboveOutdated: boolean,
+): boolean {
+  if (node.kind === "separator") return false;
+  return isAboveOutdated || isWrittenForAnother(node, above);
 }
 
 /** The version of the node above that a new message under it follows; undefined if that needs no note: there is only one. */

@@ -56,6 +56,7 @@ function DrawnCard({
       data-path={item.isOnPath || undefined}
       data-selected={isSelected || undefined}
       data-hidden={item.isHidden || undefined}
+      data-outdated={item.isOutdated || undefined}
       aria-level={item.level}
       aria-posinset={item.place}
       aria-setsize={item.beside}
@@ -160,8 +161,14 @@ function SeparatorBar({ height, label }: { height: number; label: string }) {
 const bookmark = "M0 0h9v12l-4.5-3.5L0 12z";
 const pin = "M2 0h5v5l2 2v1H0V7l2-2zM4 8h1v4H4z";
 
-function marksOf({ isBookmarked, isPinned }: TreeItem): string[] {
-  return [...(isBookmarked ? [bookmark] : []), ...(isPinned ? [pin] : [])];
+const warning = "M4.5 0 9 12H0zM4 4v4h1V4zM4 9v1h1V9z";
+
+function marksOf({ isBookmarked, isPinned, isOutdated }: TreeItem): string[] {
+  return [
+    ...(isOutdated ? [warning] : []),
+    ...(isBookmarked ? [bookmark] : []),
+    ...(isPinned ? [pin] : []),
+  ];
 }
 
 function whoOf({ kind, by }: TreeItem, words: TreeWords): string {
@@ -180,6 +187,7 @@ function nameOf(
     item.versions > 1 ? words.versionOf(item.version, item.versions) : "",
     item.beside > 1 ? words.branchOf(item.place, item.beside) : "",
     item.isOnPath ? words.onPath : "",
+    item.isOutdated ? words.isOutdated : "",
     item.isBookmarked ? words.isBookmarked : "",
     item.isPinned ? words.isPinned : "",
     item.isHidden ? words.isHidden : "",

@@ -1,4 +1,4 @@
-import { chosenVersion, currentPath, nodeOf, wordsOf } from "@deltawire/tasks/chats";
+import { chosenVersion, currentPath, isOutdated, nodeOf, wordsOf } from "@deltawire/tasks/chats";
 import type { AnswerVersion, Chat, ChatNode, UserVersion } from "@deltawire/tasks/chats";
 import { saysOf, type AnswerSays } from "../chat/answer-facts.ts";
 import { firstWords, firstWordsIn } from "./lines.ts";
@@ -27,6 +27,8 @@ export interface TreeItem {
   readonly isPinned: boolean;
   readonly isHidden: boolean;
   readonly isBookmarked: boolean;
+  /** Written for another version of what is above. */
+  readonly isOutdated: boolean;
 }
 
 export type Tree = ReadonlyMap<string, TreeItem>;
@@ -40,6 +42,8 @@ export function treeOf(chat: Chat): Tree {
   for (let next = ahead.pop(); next !== undefined; next = ahead.pop()) {
     const node = nodeOf(chat, next.id);
     if (node === undefined || tree.has(next.id)) continue;
+    const { parent = "" } = next;
+    const above = nodeOf(chat, parent);
     const item: TreeItem = {
       ...next,
       ...ofNode(node),
@@ -49,6 +53,7 @@ export function treeOf(chat: Chat): Tree {
       isPinned: node.pinned,
       isHidden: node.hidden,
       isBookmarked: bookmarks.has(next.id),
+      isOutdated: isOutdated(node, above, tree.get(parent)?.isOutdated === true),
     };
     const known = knownItems.get(node);
     const kept = known !== undefined && isSame(known, item) ? known : item;

@@ -54,6 +54,21 @@ describe("a chat as a tree", () => {
     expect(tree.get(separator)).toMatchObject({ kind: "separator", versions: 0, words: "" });
   });
 
+  test("marks what was written for another version of what is above, on every branch", () => {
+    const made = branched();
+    const node = made.chat.nodes["node_2"];
+    const first = node?.kind === "answer" ? node.version : "";
+    made.again("node_2", "Cloudy.");
+    const later = made.ask("node_2", "And later?");
+    const answer = made.answer(later, "Sunny.");
+    made.edit({ type: "choose_branch", node_id: "node_5" });
+    const outdated = () =>
+      [...treeOf(made.chat).values()].flatMap(({ id, isOutdated }) => (isOutdated ? [id] : []));
+    expect(outdated()).toEqual([]);
+    made.edit({ type: "choose_version", node_id: "node_2", version_id: first });
+    expect(outdated()).toEqual([later, answer]);
+  });
+
   test("what an edit does not touch stays the same object", () => {
     const made = branched();
     const before = treeOf(made.chat);
