@@ -30,16 +30,18 @@ describe("a model that cannot answer", () => {
       retrying: "Retrying",
       next: /Retrying: attempt \d+/,
       cause: /failed: .*still loading/,
+      told: "To broken/m, as soon as it can be reached again",
     },
     {
       locale: "zh-CN",
       retrying: "正在重试",
       next: /正在重试：第 \d+ 次尝试/,
       cause: /失败：.*still loading/,
+      told: "发给 broken/m，待其恢复连接后送达",
     },
   ])(
     "is counted down to, after a reload too ($locale)",
-    async ({ locale, retrying, next, cause }) => {
+    async ({ locale, retrying, next, cause, told }) => {
       const place = await stage.chat({ model: "broken/m" });
       await fetch(`${stage.gateway.url}/api/chats/${place.split("/").at(-1)}/send`, {
         method: "POST",
@@ -51,6 +53,8 @@ describe("a model that cannot answer", () => {
       await expectText(box, next);
       await expectText(box, cause);
       await expectText(tab.locator(".chat-answer header .status"), retrying);
+      await expectText(tab.locator(".list-row[data-current] .list-sign"), retrying);
+      await tab.getByPlaceholder(told).waitFor();
       // It counts: another second is shown sooner or later.
       const timer = box.getByRole("timer");
       const first = await timer.textContent();

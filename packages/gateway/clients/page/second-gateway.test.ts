@@ -14,8 +14,16 @@ const toml = `[server]\nport = 0\ndemo = true\n[store]\npath = ${JSON.stringify(
 const stage = staged();
 
 test.each([
-  { locale: "en-US", says: "Another gateway is using the same data" },
-  { locale: "zh-CN", says: "另一个网关正在使用同一份数据" },
+  {
+    locale: "en-US",
+    says: "Another gateway is using the same data",
+    inList: "The notice at the top says why, and what to do.",
+  },
+  {
+    locale: "zh-CN",
+    says: "另一个网关正在使用同一份数据",
+    inList: "原因和解决办法见页面顶部的提示。",
+  },
 ])("the page says what is wrong and how to give it its own place ($locale)", async (language) => {
   const first = await runningGateway(toml);
   const second = await runningGateway(toml, { page: builtPage, storeAgainMs: 100 });
@@ -26,6 +34,7 @@ test.each([
     await notice.getByText(language.says).waitFor();
     expect(await notice.innerText()).toContain("--data FOLDER --port N");
     expect(await notice.innerText()).toContain("is in use by");
+    await tab.getByText(language.inList).waitFor();
     await takePicture(tab, `second-gateway-${language.locale}`);
     expect(await barriersOn(tab)).toEqual([]);
     await first.close();

@@ -23,6 +23,8 @@ interface ComposerNoticesProps {
   isRunning: boolean;
   /** Whoever writes the answer that runs. */
   answering: string | undefined;
+  /** Its model failed and will be asked again. */
+  isRetrying: boolean;
   hasWords: boolean;
   mayHavePictures: boolean;
   /** A long text that still stands among the words. */
@@ -45,7 +47,7 @@ export function ComposerNotices(props: ComposerNoticesProps) {
     mayHavePictures: props.mayHavePictures,
     unnamed: words.unnamed,
   });
-  const told = toldTo(props.answering, answerer?.name, props.hasWords, words);
+  const told = toldTo(props, answerer?.name, words);
   const hasBeside = attachments.length + contexts.length > 0;
   return (
     <div className="chat-notices" role="status">
@@ -90,16 +92,16 @@ function NoModel({ hasModels }: { hasModels: boolean }) {
   );
 }
 
-/** Whoever chose somebody else meanwhile is to know it before there are words. */
+/** Somebody who chose another model meanwhile should know it before writing. */
 function toldTo(
-  answering: string | undefined,
+  { answering, isRetrying, hasWords }: ComposerNoticesProps,
   next: string | undefined,
-  hasWords: boolean,
   words: ComposerWords,
 ): string | undefined {
   if (answering === undefined) return undefined;
-  if (next !== undefined && next !== answering) return words.toldToThenOther(answering, next);
-  return hasWords ? words.toldTo(answering) : undefined;
+  const told = isRetrying ? words.toldWhenBack(answering) : words.toldTo(answering);
+  if (next !== undefined && next !== answering) return words.thenOther(told, next);
+  return hasWords ? told : undefined;
 }
 
 type ComposerWords = (typeof composerWords)["en"];

@@ -7,8 +7,8 @@ export const composerWords = defineWords({
     ask: "Ask something",
     tellMore: "Say something to the answer that is being written",
     toldTo: (who: string) => `To ${who}, which is answering`,
-    toldToThenOther: (who: string, next: string) =>
-      `To ${who}, which is answering. ${next} answers from the next message on.`,
+    toldWhenBack: (who: string) => `To ${who}, as soon as it can be reached again`,
+    thenOther: (told: string, next: string) => `${told}. ${next} answers from the next message on.`,
     fromNextOn: "The choice holds from the next message on.",
     deleted: "This chat is deleted. Restore it to go on.",
     restore: "Restore",
@@ -131,8 +131,8 @@ export const composerWords = defineWords({
     ask: "输入消息",
     tellMore: "对正在生成的回答补充一句",
     toldTo: (who: string) => `发给正在回答的 ${who}`,
-    toldToThenOther: (who: string, next: string) =>
-      `发给正在回答的 ${who}。从下一条消息起由 ${next} 回答。`,
+    toldWhenBack: (who: string) => `发给 ${who}，待其恢复连接后送达`,
+    thenOther: (told: string, next: string) => `${told}。从下一条消息起由 ${next} 回答。`,
     fromNextOn: "选择从下一条消息起生效。",
     deleted: "此对话已删除。恢复后才能继续。",
     restore: "恢复",

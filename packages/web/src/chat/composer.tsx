@@ -53,6 +53,7 @@ export function Composer({ chat, parent, running, onEditLast }: ComposerProps) {
   const isSending = useCell(draft.isSending);
   const isUnreached = useCell(draft.unreached) === written.key && !isSending;
   const answering = useWhoAnswersNow(chat, running);
+  const isRetrying = usePicked(page.retrying, (ids) => ids.has(chatId));
   const [isStopping, setStopping] = useState(false);
   const [isPrivacyOpen, setPrivacyOpen] = useState(false);
   const [editedText, setEditedText] = useState<number | undefined>(undefined);
@@ -183,6 +184,7 @@ export function Composer({ chat, parent, running, onEditLast }: ComposerProps) {
           isUnreached={isUnreached}
           isRunning={isRunning}
           answering={answering}
+          isRetrying={isRetrying}
           hasWords={text.trim() !== ""}
           mayHavePictures={parent !== null}
           pasted={
@@ -210,7 +212,7 @@ export function Composer({ chat, parent, running, onEditLast }: ComposerProps) {
           <MessageBox
             box={box}
             label={words.composer}
-            placeholder={placeholder(words, isDeleted, isRunning, answering)}
+            placeholder={placeholder(words, { isDeleted, isRunning, isRetrying, answering })}
             describedBy={hintId}
             text={text}
             isRunning={isRunning}
@@ -286,13 +288,22 @@ function useFocusWhenOpened(): void {
 
 function placeholder(
   words: (typeof composerWords)["en"],
-  isDeleted: boolean,
-  isRunning: boolean,
-  answering: string | undefined,
+  {
+    isDeleted,
+    isRunning,
+    isRetrying,
+    answering,
+  }: {
+    isDeleted: boolean;
+    isRunning: boolean;
+    isRetrying: boolean;
+    answering: string | undefined;
+  },
 ): string {
   if (isDeleted) return words.deleted;
   if (!isRunning) return words.ask;
-  return answering === undefined ? words.tellMore : words.toldTo(answering);
+  if (answering === undefined) return words.tellMore;
+  return isRetrying ? words.toldWhenBack(answering) : words.toldTo(answering);
 }
 
 /** Keys go on from the last message; nothing is scrolled for that. */

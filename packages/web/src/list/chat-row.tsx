@@ -1,5 +1,6 @@
 import { memo, useLayoutEffect, useRef, type KeyboardEvent } from "react";
 import type { ChatExportFormat, ChatSummary } from "@deltawire/tasks/chats";
+import { usePicked } from "../hooks/use-cell.ts";
 import { usePage } from "../hooks/use-page.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Menu, type MenuItem } from "../parts/menu.tsx";
@@ -46,6 +47,8 @@ export const ChatRow = memo(function ChatRow({
     wasRenaming.current = isRenaming;
   }, [isRenaming]);
   const { chat_id: chatId } = chat;
+  const isRetrying = usePicked(page.retrying, (ids) => ids.has(chatId));
+  const running = isRetrying ? words.retrying : words.running;
   const name = nameInList(chat) || words.newChat;
 
   const onKey = (event: KeyboardEvent<HTMLElement>): boolean => {
@@ -80,7 +83,7 @@ export const ChatRow = memo(function ChatRow({
             onKey={onKey}
           >
             <span className="list-line">
-              <Sign chat={chat} words={words} />
+              <Sign chat={chat} words={words} running={running} />
               <span className="list-title" dir="auto">
                 {name}
               </span>
@@ -94,7 +97,7 @@ export const ChatRow = memo(function ChatRow({
             </span>
             <span className="list-line">
               <span className="list-excerpt" dir="auto">
-                {lastWordsUnderName(chat) ?? <GoesOn chat={chat} words={words} />}
+                {lastWordsUnderName(chat) ?? <GoesOn chat={chat} words={words} running={running} />}
               </span>
               {chat.tags.length > 0 && (
                 <span className="list-tags" dir="auto">
@@ -122,14 +125,21 @@ function lastWordsUnderName({ title, first_words, excerpt }: ChatSummary): strin
   return excerpt;
 }
 
+interface StateProps {
+  chat: ChatSummary;
+  words: ListWords;
+  /** What is said of a chat with an answer that runs. */
+  running: string;
+}
+
 /** For the eye, in place of a number of messages; screen readers have it from the sign. */
-function GoesOn({ chat, words }: { chat: ChatSummary; words: ListWords }) {
+function GoesOn({ chat, words, running }: StateProps) {
   if (chat.running === 0) return words.messages(chat.messages);
-  return <span aria-hidden="true">{chat.waiting > 0 ? words.waits : words.running}</span>;
+  return <span aria-hidden="true">{chat.waiting > 0 ? words.waits : running}</span>;
 }
 
 /** Whether something goes on in it, or waits for a person. */
-function Sign({ chat, words }: { chat: ChatSummary; words: ListWords }) {
+function Sign({ chat, words, running }: StateProps) {
   if (chat.waiting > 0)
     return (
       <span className="list-sign" data-is="waiting" title={words.waiting(chat.waiting)}>
@@ -139,8 +149,8 @@ function Sign({ chat, words }: { chat: ChatSummary; words: ListWords }) {
     );
   if (chat.running === 0) return null;
   return (
-    <span className="list-sign" data-is="running" title={words.running}>
-      <span className="for-readers">{words.running}. </span>
+    <span className="list-sign" data-is="running" title={running}>
+      <span className="for-readers">{running}. </span>
     </span>
   );
 }

@@ -33,6 +33,10 @@ interface ChatRowsProps {
 export function ChatRows(props: ChatRowsProps) {
   const { state, retry, empty } = props;
   const words = useWords(listWords);
+  const hasStoreNotice = usePicked(
+    usePage().connection,
+    (connection) => connection.is === "lost" && connection.store !== undefined,
+  );
   switch (state.is) {
     case "loading":
       return (
@@ -43,7 +47,7 @@ export function ChatRows(props: ChatRowsProps) {
     case "failed":
       return (
         <div className="list-scroll">
-          <Empty title={words.failed} text={state.message}>
+          <Empty title={words.failed} text={hasStoreNotice ? words.noStore : state.message}>
             <Button small icon="redo" onClick={retry}>
               {words.retry}
             </Button>

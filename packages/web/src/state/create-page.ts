@@ -9,6 +9,7 @@ import {
 import { EventLine } from "../gateway/event-line.ts";
 import { createSession } from "../gateway/session.ts";
 import type { World } from "../gateway/world.ts";
+import { isSame } from "../same.ts";
 import { languageOf } from "../words/words.ts";
 import { createApprovals } from "./approvals.ts";
 import { askOnce } from "./asking.ts";
@@ -49,11 +50,16 @@ export function createPage(world: World): Page {
     onNotKept: () => telling.error(telling.words().draftNotKept),
   });
   const choices = cell<ChatChoices | undefined>(undefined);
+  const retrying = cell<ReadonlySet<string>>(new Set());
 
   const tasks = new FollowedTasks({
     connect: line.connectTask,
     world,
-    onChange: () => approvals.look(),
+    onChange() {
+      approvals.look();
+      const now = retryingChats();
+      if (!isSame([...now], [...retrying.get()])) retrying.set(now);
+    },
   });
   const chats = new OpenChats({
     client,
@@ -152,6 +158,7 @@ export function createPage(world: World): Page {
     connection,
     list,
     choices,
+    retrying,
     approvals,
     preferences,
     router,
@@ -186,6 +193,11 @@ export function createPage(world: World): Page {
       line.close();
     },
   };
+
+  function retryingChats(): Set<string> {
+    const roots = tasks.trees().filter(({ tasks: all, root_task_id: root }) => all[root]?.retry);
+    return new Set(roots.flatMap(({ root_task_id: root }) => chats.placeOf(root)?.chat_id ?? []));
+  }
 
   async function createChat(
     settings: ChatSettings,

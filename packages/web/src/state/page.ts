@@ -55,6 +55,8 @@ export interface Page {
   taskTree(taskId: string): Cell<TaskTree | undefined>;
   /** What runs tell on their way and nobody keeps, by `callProgressKey` of a call, or `modelProgressKey` of a task. */
   progress(taskId: string): Cell<Readonly<Record<string, Progress>>>;
+  /** The chats that are shown and whose model failed and will be asked again. */
+  readonly retrying: Cell<ReadonlySet<string>>;
   /** Tries now to get a lost connection back, instead of when it is time. */
   reconnect(): void;
   /** Asks the gateway for what the client does not know of. Rejects where it cannot be reached. */
