@@ -24,6 +24,19 @@ test("an option that the server does not take is named below the answer, and all
   expect(sent).not.toContain("enable_thinking");
 });
 
+test("notices are in the language of the page", async () => {
+  const options = { enable_thinking: true };
+  const hash = await stage.chat({ model: "lab/clean", options });
+  await fetch(`${stage.gateway.url}/api/chats/${hash.split("/").at(-1)}/send`, {
+    method: "POST",
+    body: JSON.stringify({ text: "Good evening" }),
+  });
+  const tab = await (await stage.person({ locale: "zh-CN" })).tab(hash);
+  await tab.getByRole("button", { name: "1 条说明" }).click();
+  await tab.getByText("lab/clean 不接受 enable_thinking，已略去。").waitFor();
+  await takePicture(tab, "options-left-out-chinese");
+});
+
 test("an answer that used all of its rounds says so, and has run the tools of each", async () => {
   const hash = await stage.chat({ agent: "demo-agent", limits: { rounds: 1 } });
   const tab = await (await stage.person()).tab(hash);

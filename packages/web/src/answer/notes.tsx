@@ -5,6 +5,7 @@ import { useWords } from "../words/use-words.ts";
 import { Disclosure } from "./disclosure.tsx";
 import { useFold } from "./folds.ts";
 import { notesOf, type Note } from "./notes-of.ts";
+import { noticeWords } from "./notice-words.ts";
 import { repairWords } from "./repair-words.ts";
 import { answerWords } from "./words.ts";
 
@@ -53,12 +54,13 @@ export function UsualNotes({ usual }: { usual: readonly Note[] }) {
 function NoteList({ notes }: { notes: readonly Note[] }) {
   const words = useWords(answerWords);
   const repairs = useWords(repairWords);
+  const { translate } = useWords(noticeWords);
   if (notes.length === 0) return null;
   return (
     <ul dir="auto">
       {notes.map((note, at) => (
         <li key={at}>
-          {note.is === "repair" ? repairs[note.code] : note.words}
+          {note.is === "repair" ? repairs[note.code] : translate(note.words)}
           {note.times > 1 && ` (${words.times(note.times)})`}
         </li>
       ))}

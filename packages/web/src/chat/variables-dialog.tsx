@@ -104,7 +104,7 @@ function Variable({ name, tool, of: part, length, url, created_at }: ChatVariabl
     <li>
       <div className="chat-variable">
         <code>{`{{var:${name}}}`}</code>
-        <span dir="auto">{words.variableFrom(tool, part)}</span>
+        <span dir="auto">{words.variableFrom(tool, argumentOf(part))}</span>
         <span>{words.characters(format.tokens(length))}</span>
         <time dateTime={created_at}>{format.exactly(created_at)}</time>
         <Button
@@ -120,4 +120,12 @@ function Variable({ name, tool, of: part, length, url, created_at }: ChatVariabl
       {isShown && content !== undefined && <LongText text={content} mono label={name} />}
     </li>
   );
+}
+
+/** The name of the argument that a variable holds; undefined: it holds the result. */
+function argumentOf(part: string): string | undefined {
+  // An argument that is called "result" itself has a prefix.
+  return part === "result"
+    ? undefined
+    : part.replace(/^arguments\.(?=(?:arguments\.)*result$)/, "");
 }

@@ -147,7 +147,8 @@ export const chatWords = defineWords({
       "Long results and arguments of tools. The model reads them in pages and passes them on by name.",
     noVariables:
       "There are none yet. A result or an argument of more than 4,000 characters becomes a variable.",
-    variableFrom: (tool: string, part: string) => `${part} of ${tool}`,
+    variableFrom: (tool: string, argument: string | undefined) =>
+      argument === undefined ? `result of ${tool}` : `argument ${argument} of ${tool}`,
     characters: (count: string) => `${count} characters`,
     showVariable: "Show",
     hideVariable: "Hide",
@@ -318,7 +319,8 @@ export const chatWords = defineWords({
     variablesTitle: "此对话的变量",
     variablesHint: "工具的长结果和长参数。模型可分页读取，也可按名称传递。",
     noVariables: "还没有变量。超过 4,000 个字符的结果或参数会成为变量。",
-    variableFrom: (tool: string, part: string) => `${tool} 的 ${part}`,
+    variableFrom: (tool: string, argument: string | undefined) =>
+      argument === undefined ? `${tool} 的结果` : `${tool} 的参数 ${argument}`,
     characters: (count: string) => `${count} 个字符`,
     showVariable: "显示",
     hideVariable: "收起",
