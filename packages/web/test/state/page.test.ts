@@ -1,4 +1,4 @@
-import { createChatClient } from "@deltawire/tasks/chats";
+import { ChatApiError, createChatClient, type ChatClient } from "@deltawire/tasks/chats";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startGatewayProcess, type GatewayProcess } from "../gateway-process.ts";
 import { nodeWorld, openTab, until } from "../node-world.ts";
@@ -169,19 +169,34 @@ test("replies that come late and in the wrong order never bring an older chat ba
     if (isReady(state)) stamps.push(state.stamp);
   });
   const client = createChatClient({ fetch, base: gateway.url });
+  let tagged = Promise.resolve(true);
   for (let number = 0; number < 8; number += 1) {
-    const { chat: now } = await client.open(chat.chatId);
-    const edits = [{ type: "rename", title: `Title ${number}` }] as const;
-    await client.edits(chat.chatId, { revision: now.revision, edits });
-    void chat.change({ type: "tag", tags: [`tag ${number}`] });
+    await renamed(client, chat.chatId, `Title ${number}`);
+    tagged = chat.change({ type: "tag", tags: [`tag ${number}`] });
     void chat.readAnew();
   }
+  // Refused if it met the change of a tag before it.
+  while (!(await tagged)) tagged = chat.change({ type: "tag", tags: ["tag 7"] });
   await until(
     chat.state,
     (state) => isReady(state) && state.chat.tags[0] === "tag 7" && state.chat.title === "Title 7",
   );
   expect(stamps).toEqual(stamps.toSorted((one, other) => one - other));
 });
+
+/** Renames a chat that others change at the same time. */
+async function renamed(client: ChatClient, chatId: string, title: string): Promise<void> {
+  for (;;) {
+    const { chat } = await client.open(chatId);
+    const body = { revision: chat.revision, edits: [{ type: "rename", title }] } as const;
+    try {
+      await client.edits(chatId, body);
+      return;
+    } catch (error) {
+      if (!(error instanceof ChatApiError) || error.code !== "conflict") throw error;
+    }
+  }
+}
 
 test("tools tell how far they are while they run, and nothing is left of it", async () => {
   const page = openTab(gateway.url);
