@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
-import { setImmediate } from "node:timers/promises";
 import type { Beating, Heartbeat } from "../../relay/heartbeat.ts";
 import { streamHeaders } from "../../relay/receiver.ts";
+import { SharedTurn } from "./shared-turn.ts";
 
 /** What is told on a connection. It holds no events: it knows where it stands and reads on from there. */
 export interface StreamSource {
@@ -23,8 +23,8 @@ export const silences = {
   stuck: 60,
 };
 
-/** A store that answers in place and a socket that takes all would let nobody else have a turn. */
-const stepsInOneTurn = 8;
+/** A store that answers in place and sockets that take all would let nobody else have a turn. */
+const sharedTurn = new SharedTurn();
 /** Larger texts go out piece by piece, so that a reader who is slow can be told from one who has stopped. */
 const largestWrite = 256 * 1024;
 
@@ -39,7 +39,6 @@ export class EventConnection implements Beating {
   #sources: readonly StreamSource[] = [];
   /** Whose turn it is, where several have something to tell. */
   #turn = 0;
-  #steps = 0;
   #rest: Buffer | undefined;
   #isFull = false;
   #isPumping = false;
@@ -121,11 +120,8 @@ export class EventConnection implements Beating {
   async #pump(): Promise<void> {
     this.#isPumping = true;
     try {
-      for (let next = this.#nextBehind(); next !== undefined; next = this.#nextBehind()) {
-        await next.step();
-        this.#steps += 1;
-        if (this.#steps % stepsInOneTurn === 0) await setImmediate();
-      }
+      while (this.takesMore && this.#sources.some(({ isBehind }) => isBehind))
+        await sharedTurn.run(async () => this.#nextBehind()?.step());
     } catch (error) {
       this.#fail(error);
     } finally {

@@ -38,6 +38,8 @@ export interface FollowOptions {
 
 /** A reader that has fallen further behind than this is given the whole. */
 const slowest = { events: 1000, bytes: 1024 * 1024 };
+/** Characters of events that are written when they happen; more waits for its share of a turn of the event loop. */
+const writtenAtOnce = 16 * 1024;
 /** What is read and written at once. A row may be a word or a picture, so the last page says how many fit. */
 const page = { bytes: 256 * 1024, mostRows: 1000, firstRows: 100 };
 
@@ -61,6 +63,8 @@ export class TaskFollower implements StreamSource {
   #pageRows = page.firstRows;
   /** How much has happened since it last could write. */
   #missedBytes = 0;
+  /** The next events, if they are too large to be written at once. All followers share them. */
+  #next: readonly LogEntry[] = [];
 
   constructor(task: TaskFeed, options: FollowOptions, connection: EventConnection) {
     this.#task = task;
@@ -104,6 +108,7 @@ export class TaskFollower implements StreamSource {
     this.#isStepping = true;
     try {
       if (this.#state === "opening") await this.#open();
+      else if (this.#next.length > 0) this.#writeNext();
       else if (this.#isTooFarBehind()) await this.#startOver("slow consumer");
       else if (this.#state === "live") await this.#catchUp();
       else await this.#replay();
@@ -132,12 +137,18 @@ export class TaskFollower implements StreamSource {
     const news = entries.filter(({ event }) => event.sequence_number > this.#sent);
     const [first] = news;
     if (first === undefined) return;
-    if (isCurrent && this.#connection.takesMore && first.event.sequence_number === this.#sent + 1)
-      this.#connection.write(
-        news.map(({ event, json }) => this.#framed(json, event.sequence_number)).join(""),
-      );
-    else for (const { json } of news) this.#missedBytes += json.length;
+    const length = news.reduce((sum, { json }) => sum + json.length, 0);
+    if (isCurrent && this.#connection.takesMore && first.event.sequence_number === this.#sent + 1) {
+      this.#next = news;
+      if (length <= writtenAtOnce) this.#writeNext();
+    } else this.#missedBytes += length;
     this.#connection.wake();
+  }
+
+  #writeNext(): void {
+    const frames = this.#next.map(({ event, json }) => this.#framed(json, event.sequence_number));
+    this.#next = [];
+    this.#connection.write(frames.join(""));
   }
 
   async #open(): Promise<void> {
