@@ -525,6 +525,14 @@ describe("useChat", () => {
   ])("%j is refused: %s", (body, message) => {
     expect(() => uiInput(body)).toThrow(message);
   });
+
+  test("10,000 parts are read, and more are refused", () => {
+    const messages = (count: number) => [
+      { role: "user", parts: Array.from({ length: count }, () => ({ type: "text", text: "x" })) },
+    ];
+    expect(uiInput({ messages: messages(10_000) }).input).toHaveLength(10_000);
+    expect(() => uiInput({ messages: messages(10_001) })).toThrow("more than 10000 parts");
+  });
 });
 
 /** What `after` leaves to be told, or everything. */

@@ -238,23 +238,16 @@ const largeBodies: Readonly<Record<string, { path: string; body: () => string }>
     path: "/v1/chat/completions",
     body: () => askWith("中".repeat(20_000_000)),
   },
-  "a UI message of 40,000 parts": {
+  "a UI message of 40,000 parts": { path: "/api/ui-messages", body: () => uiMessage(40_000) },
+  "a UI message of 10,000 parts, the most": {
     path: "/api/ui-messages",
-    body: () =>
-      JSON.stringify({
-        agent: "helper",
-        messages: [
-          {
-            id: "m",
-            role: "user",
-            parts: Array.from({ length: 40_000 }, (_, at) => ({
-              type: "text",
-              text: `part ${at}`,
-            })),
-          },
-        ],
-      }),
+    body: () => uiMessage(10_000),
   },
 };
+
+function uiMessage(count: number): string {
+  const parts = Array.from({ length: count }, (_, at) => ({ type: "text", text: `part ${at}` }));
+  return JSON.stringify({ agent: "helper", messages: [{ id: "m", role: "user", parts }] });
+}
 
 let bomb: Uint8Array | undefined;
