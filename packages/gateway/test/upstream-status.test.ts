@@ -1,12 +1,14 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { upstreamToml, type TestGateway } from "./running-gateway.ts";
-import { aGateway, anUpstream, helloChat } from "./scene.ts";
+import { aGateway, anUpstream, helloChat, until } from "./scene.ts";
 import { refuse, says, type Script } from "./scripted-upstream.ts";
+import { sendJson } from "./wire-replies.ts";
 
 /* What GET /deltawire/upstreams, the log and errors say of an upstream, by what its last requests came to. */
 
 interface Status {
   name: string;
+  models: string[];
   key_problem?: string;
   last_good_at?: string;
   last_bad_at?: string;
@@ -54,6 +56,27 @@ test("a key that is rejected after a success is told with the provider's words, 
   await ask();
   expect(await status(gateway)).toMatchObject({ failing_models: [] });
   expect(await status(gateway)).not.toHaveProperty("key_problem");
+});
+
+test("a key that is rejected when the models are listed again is told, also after a success", async () => {
+  vi.useFakeTimers({ toFake: ["Date"], now: new Date("2026-03-01T08:00:00Z") });
+  onTestFinished(() => void vi.useRealTimers());
+  let isRevoked = false;
+  const upstream = await anUpstream((_request, response) => says(response, "Hello."), {
+    listModels(response) {
+      if (isRevoked) refuse(response, 401, { message: "this key has been revoked" });
+      else sendJson(response, { data: [{ id: "m" }] });
+    },
+  });
+  const gateway = await aGateway(
+    `[server]\nport = 0\n${upstreamToml("up", upstream.url, { api_key: key })}`,
+  );
+  await until("its models are known", async () => (await status(gateway)).models.length > 0);
+  await gateway.post("/chat/completions", { ...helloChat, model: "up/m" });
+  isRevoked = true;
+  vi.setSystemTime(new Date("2026-03-01T08:10:00Z"));
+  await until("its key is rejected", async () => (await status(gateway)).key_problem !== undefined);
+  expect((await status(gateway)).key_problem).toContain("this key has been revoked");
 });
 
 test("a model that fails while another works is told by its name", async () => {

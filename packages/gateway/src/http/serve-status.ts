@@ -86,15 +86,18 @@ export function serveUpstreams({ response }: Call, server: StatusServer): void {
   sendJson(response, 200, { upstreams, mcp: server.mcp() });
 }
 
-/** Why the upstream rejected its key: at the last request, or if there was none, when it was asked for its models. */
+/**
+ * Why the upstream rejected its key: at the last request, or later, when it was asked for its models. One that never listed them
+ * may not allow that to a key that is good for requests.
+ */
 function keyProblemOf(config: UpstreamConfig, health: UpstreamHealth, server: StatusServer) {
   const { keyProblem, lastGoodAt } = health;
   if (keyProblem !== undefined) return { key_problem: keyProblem.message };
   const standing = server.discovery.standing(config);
-  const isRejected =
-    standing.is === "failed" && (standing.status === 401 || standing.status === 403);
-  if (!isRejected || lastGoodAt !== undefined) return {};
-  return { key_problem: errorText(standing.why, server.relay.redactor) };
+  if (standing.is !== "failed" || (standing.status !== 401 && standing.status !== 403)) return {};
+  const { at, hasListed, why } = standing;
+  if (lastGoodAt !== undefined && !(hasListed && at > lastGoodAt)) return {};
+  return { key_problem: errorText(why, server.relay.redactor) };
 }
 
 function isoOf(ms: number): string {

@@ -22,6 +22,7 @@ type State =
   | {
       readonly is: "failed";
       readonly until: number;
+      readonly at: number;
       readonly why: string;
       readonly status: number | undefined;
     };
@@ -29,8 +30,14 @@ type State =
 /** `configured`: it is not asked. `told`: it has said it, now or before. */
 export type DiscoveryStanding =
   | { readonly is: "configured" | "asking" | "told" }
-  /** `status`: what it answered with, if it did. */
-  | { readonly is: "failed"; readonly why: string; readonly status: number | undefined };
+  /** `at`: in milliseconds since 1970. `status`: what it answered with, if it did. `hasListed`: it did list models before. */
+  | {
+      readonly is: "failed";
+      readonly at: number;
+      readonly why: string;
+      readonly status: number | undefined;
+      readonly hasListed: boolean;
+    };
 
 const freshMs = 5 * 60_000;
 const failedMs = 30_000;
@@ -75,8 +82,12 @@ export class ModelDiscovery {
   standing(upstream: UpstreamConfig): DiscoveryStanding {
     const state = this.#states.get(upstream);
     if (state === undefined) return { is: "configured" };
-    if (state.is === "failed") return { is: "failed", why: state.why, status: state.status };
-    return { is: this.#known.has(upstream.name) ? "told" : "asking" };
+    const hasListed = this.#known.has(upstream.name);
+    if (state.is === "failed") {
+      const { is, at, why, status } = state;
+      return { is, at, why, status, hasListed };
+    }
+    return { is: hasListed ? "told" : "asking" };
   }
 
   #refresh(): void {
@@ -105,7 +116,8 @@ export class ModelDiscovery {
     } catch (cause) {
       const why = cause instanceof Error ? cause.message : String(cause);
       const status = cause instanceof ListingError ? cause.status : undefined;
-      this.#states.set(upstream, { is: "failed", until: now() + failedMs, why, status });
+      const at = now();
+      this.#states.set(upstream, { is: "failed", at, until: at + failedMs, why, status });
       onFailure?.(upstream, cause);
     }
   }
