@@ -145,6 +145,9 @@ describe("what was typed or written wrongly ends with 2 and a sentence that help
   test.each([
     [["serv"], /no command "serv".*serve/],
     [["model"], /models/],
+    // npm takes a flag that stands before "--" and passes on its value only.
+    [["4302"], /npm keeps flags .* Write: npm start -- --port 4302$/m],
+    [["http://127.0.0.1:1/v1"], /Write: npm start -- --upstream http:\/\/127\.0\.0\.1:1\/v1$/m],
     [["xyzzy"], /no command "xyzzy".*--help/],
     [["--prot", "99"], /--prot.*--port/],
     [["--jsn"], /--json/],

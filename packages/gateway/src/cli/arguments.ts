@@ -38,7 +38,7 @@ export function readArguments(argv: readonly string[]): Command {
   // In `--prot 99` it is the flag that is wrong.
   if (!words.includes(name)) parsed(argv.slice(0, at));
   if (name === "help") return { name, command: commandNamed(argv[at + 1]) };
-  if (!isCommand(name)) throw noSuchCommand(name);
+  if (!isCommand(name)) throw lostFlag(name) ?? noSuchCommand(name);
   // What stands behind `codex` is Codex's, and what stands behind `migrate` is read there.
   const takesRest = name === "codex" || name === "migrate";
   const own = takesRest ? argv.slice(0, at) : argv.filter((_, index) => index !== at);
@@ -90,6 +90,19 @@ function commandNamed(word: string | undefined): CommandName | undefined {
 function noSuchCommand(name: string): UsageError {
   return new UsageError(
     `There is no command "${name}".${sentence(didYouMean(name, words))} --help lists them.`,
+  );
+}
+
+/** Of `npm start --port 4302` npm takes the flag and passes on its value only. */
+function lostFlag(word: string): UsageError | undefined {
+  const flag = /^\d+$/.test(word)
+    ? "--port"
+    : /^https?:\/\//i.test(word)
+      ? "--upstream"
+      : undefined;
+  if (flag === undefined) return undefined;
+  return new UsageError(
+    `"${word}" came without a flag: npm keeps flags that are not behind "--" for itself. Write: npm start -- ${flag} ${word}`,
   );
 }
 
