@@ -2,13 +2,14 @@ import type { ServerResponse } from "node:http";
 import type { JsonObject } from "@deltawire/wire";
 import { expect, test } from "vitest";
 import { times } from "../../../test/runs.ts";
+import { oddStream } from "./odd-replies.ts";
 import { chanceFrom, oddJson } from "./odd-requests.ts";
 import { ask } from "./raw-http.ts";
 import type { Json } from "./right-requests.ts";
 import { upstreamToml } from "./running-gateway.ts";
 import { aGateway, anUpstream, hello, helloChat } from "./scene.ts";
 import { beginStream } from "./scripted-upstream.ts";
-import { sendJson, streamed, wholeReply, type Reply } from "./wire-replies.ts";
+import { sendJson, wholeReply, type Reply } from "./wire-replies.ts";
 
 /** Another DELTAWIRE_SEED is another beginning. */
 const first = Number(process.env["DELTAWIRE_SEED"] ?? 1) * 1_000_000;
@@ -36,19 +37,7 @@ function sendOdd(
   if (body["stream"] !== true)
     return sendJson(response, oddJson(chance, wholeReply(speaks, reply) as Json));
   beginStream(response);
-  const pieces = streamed(speaks, reply).flatMap((block) => {
-    const kind = chance();
-    if (kind < 0.04) return [];
-    if (kind < 0.07) return [block, block];
-    if (kind < 0.09) return [block.slice(0, Math.floor(chance() * block.length))];
-    if (kind > 0.35) return [block];
-    const [, data = "null"] = /^data: (.*)$/m.exec(block) ?? [];
-    if (data === "[DONE]") return [block];
-    return [block.replace(data, () => JSON.stringify(oddJson(chance, JSON.parse(data) as Json)))];
-  });
-  const text = pieces.join("");
-  if (chance() < 0.1) response.write(text.slice(0, Math.floor(chance() * text.length)));
-  else response.write(text);
+  response.write(oddStream(chance, speaks, reply));
   if (chance() < 0.1) response.destroy();
   else response.end();
 }
