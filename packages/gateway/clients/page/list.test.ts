@@ -194,6 +194,16 @@ describe("each chat", () => {
   });
 });
 
+test("the palette says that it could not search, not that there is nothing", async () => {
+  const tab = await (await stage.person()).tab();
+  await tab.route(/\/api\/chats\?.*\bq=/, (route) => route.abort());
+  await tab.keyboard.press("Control+k");
+  const palette = tab.getByRole("dialog");
+  await palette.getByRole("combobox").fill("zebras that nobody mentioned");
+  await palette.getByText("The chats cannot be read").waitFor();
+  expect(await palette.getByText("Nothing is called").count()).toBe(0);
+});
+
 test("the palette finds a chat that the list has not read, by its title and by what was said", async () => {
   const said = { role: "user", content: "How fast does a gnu run?" };
   await stage.importChat({ title: "Zebras of the plain", messages: [said] });

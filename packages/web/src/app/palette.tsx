@@ -49,7 +49,12 @@ export function Palette({ onClose }: { onClose: () => void }) {
       .filter((chat) => !byName.some((one) => one.id === chat.chat_id))
       .map(toCommand),
   ];
-  const isSearching = searched.is === "searching";
+  const nothing = {
+    searching: inList.searching,
+    failed: inList.failed,
+    idle: words.nothingFound(query),
+    found: words.nothingFound(query),
+  }[searched.is];
   const at = Math.min(chosen, shown.length - 1);
   const run = (which: number) => {
     const command = shown[which];
@@ -105,9 +110,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
           </div>
         ))}
       </div>
-      {shown.length === 0 && (
-        <p className="app-quiet">{isSearching ? inList.searching : words.nothingFound(query)}</p>
-      )}
+      {shown.length === 0 && <p className="app-quiet">{nothing}</p>}
     </Dialog>
   );
 }

@@ -78,7 +78,7 @@ export const appWords = defineWords({
       "输入的文字会进入消息框。在消息框中按 Esc，或用 Tab 移动后，单个字符的按键才会执行下列操作。",
     palette: "命令面板",
     paletteHint: "输入你想做的事",
-    nothingFound: (query: string) => `没有叫“${query}”的命令。`,
+    nothingFound: (query: string) => `没有叫“${query}”的命令或对话。`,
     signOut: "退出登录",
     more: "更多",
     theme: "外观",
