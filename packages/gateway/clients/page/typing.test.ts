@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
-import { answeredIn, answers, endedAnswers, messageBox } from "./in-chat.ts";
+import { answeredIn, answers, endedAnswers, messageBox, moreOf } from "./in-chat.ts";
 import { goTo, lastAnswer, say, staged, takePicture } from "./stage.ts";
 
 const stage = staged({ paceMs: 1 });
@@ -97,6 +97,55 @@ describe("what is typed goes into the message", () => {
       expect(await effectsOfTyping(tab)).toEqual(onlyTyped);
       await messageBox(tab).fill("");
     }
+  });
+});
+
+describe("letters that are keys of commands are typed", () => {
+  const places: [string, (tab: Page) => Promise<void>][] = [
+    ["the text of an answer", (tab) => lastAnswer(tab).locator("p").first().click()],
+    ["Copy", (tab) => lastAnswer(tab).getByRole("button", { name: "Copy", exact: true }).click()],
+    [
+      "a menu that a second click closes",
+      async (tab) => {
+        await moreOf(lastAnswer(tab)).click();
+        await tab.getByRole("menu").waitFor();
+        await tab.mouse.click(640, 300);
+        await tab.getByRole("menu").waitFor({ state: "detached" });
+      },
+    ],
+    [
+      "Cancel in the settings",
+      async (tab) => {
+        await tab.getByRole("main").getByRole("button", { name: "Settings" }).first().click();
+        await tab.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
+        await tab.getByRole("dialog").waitFor({ state: "detached" });
+      },
+    ],
+  ];
+
+  test.each(places)("after a click on %s", async (_, click) => {
+    const { tab } = await answeredIn(stage, "Hello");
+    const address = tab.url();
+    for (const words of ["can you explain", "tell me", "jump", "/help?"]) {
+      await click(tab);
+      const asked = stage.requests.length;
+      await tab.keyboard.type(words);
+      await waitForBox(tab, words);
+      expect(tab.url()).toBe(address);
+      expect(stage.requests.length).toBe(asked);
+      expect(await tab.getByRole("dialog").count()).toBe(0);
+      await messageBox(tab).fill("");
+    }
+  });
+
+  test("but run commands after Escape in the composer", async () => {
+    const { tab } = await answeredIn(stage, "Hello");
+    await lastAnswer(tab).locator("p").first().click();
+    await messageBox(tab).click();
+    await tab.keyboard.press("Escape");
+    await expect.poll(() => answers(tab).locator(":scope:focus").count()).toBe(1);
+    await tab.keyboard.press("t");
+    await tab.waitForURL(/#\/(chats\/)?.*tree/);
   });
 });
 

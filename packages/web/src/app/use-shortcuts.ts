@@ -5,18 +5,26 @@ import { isCharacter, isPressed, writes } from "./key-press.ts";
 
 /**
  * Keys run commands, except those that belong to a field or an open dialog. Characters are typed into the composer, wherever
- * there is one; they run commands only where somebody walks through the page by the keyboard, which has a visible focus then.
+ * there is one; they run commands only where somebody moves through the page by the keyboard, with a visible focus.
  */
 export function useShortcuts(): void {
   const { commands } = usePage();
   useEffect(() => {
     const isMac = /mac|iphone|ipad/i.test(navigator.userAgent);
+    // The browser shows the focus of what was clicked as soon as any key is pressed, so that alone does not tell them apart.
+    let movesBy: "pointer" | "keyboard" = "keyboard";
+    const onPointer = () => {
+      movesBy = "pointer";
+    };
+    const onKeyDone = (event: KeyboardEvent) => {
+      if (movesFocus(event)) movesBy = "keyboard";
+    };
     const onKey = (event: KeyboardEvent) => {
       if (event.defaultPrevented || event.isComposing || event.repeat) return;
       if (writes(event) && isWriting(event)) return;
       if (document.querySelector("dialog[open]") !== null) return;
       const composer = isCharacter(event) ? findComposer() : null;
-      if (composer !== null && !hasVisibleFocus()) {
+      if (composer !== null && (movesBy === "pointer" || !hasVisibleFocus())) {
         // The browser types the character into what has the focus after this.
         composer.focus();
         return;
@@ -36,8 +44,21 @@ export function useShortcuts(): void {
       command.run();
     };
     document.addEventListener("keydown", onKey);
-    return () => document.removeEventListener("keydown", onKey);
+    window.addEventListener("keydown", onKeyDone);
+    window.addEventListener("pointerdown", onPointer, { capture: true });
+    return () => {
+      document.removeEventListener("keydown", onKey);
+      window.removeEventListener("keydown", onKeyDone);
+      window.removeEventListener("pointerdown", onPointer, { capture: true });
+    };
   }, [commands]);
+}
+
+/** True for Tab, for an arrow key that the page has used (others scroll), and for Escape in the composer. */
+function movesFocus({ key, target, defaultPrevented }: KeyboardEvent): boolean {
+  if (key === "Tab") return true;
+  if (key.startsWith("Arrow")) return defaultPrevented;
+  return key === "Escape" && target instanceof Element && target.matches("[data-composer]");
 }
 
 function hasVisibleFocus(): boolean {
