@@ -37,6 +37,8 @@ export interface ChatsOptions {
   model: (name: string) => Model;
   price?: (model: string) => Price | undefined;
   defaults: ChatDefaults;
+  /** Who answers in a chat that names nobody; neither: nobody can. It may change while models become known. */
+  defaultAnswerer?: () => Promise<Pick<ChatSettings, "agent" | "model">>;
   skills?: readonly Skill[];
   now?: () => number;
   newId?: (prefix: string) => string;
@@ -59,7 +61,7 @@ export interface AgentFacts {
 export interface ChatDefaults {
   readonly settings: Pick<
     ChatSettings,
-    "agent" | "model" | "instructions" | "tool_groups" | "options" | "privacy" | "title_model"
+    "instructions" | "tool_groups" | "options" | "privacy" | "title_model"
   >;
   readonly limits: Limits;
   /** How long a model that cannot be asked is asked again; undefined: as the runtime is configured. */

@@ -32,20 +32,18 @@ export async function planOf(
   choice: AnswerChoice,
   {
     defaults,
+    defaultAnswerer,
     modelFacts,
     agentFacts,
     checkNames,
     skills,
   }: Pick<
     Required<ChatsOptions>,
-    "defaults" | "modelFacts" | "agentFacts" | "checkNames" | "skills"
+    "defaults" | "defaultAnswerer" | "modelFacts" | "agentFacts" | "checkNames" | "skills"
   >,
 ): Promise<Plan> {
-  const { agent: agentName, model: modelName } = answering(
-    choice,
-    chat.settings,
-    defaults.settings,
-  );
+  const { agent: agentName, model: modelName } =
+    answering(choice, chat.settings) ?? (await defaultAnswerer());
   // Every agent is a model too.
   const name = agentName ?? modelName;
   const agent = name === undefined ? undefined : agentFacts(name);
@@ -94,8 +92,8 @@ export async function planOf(
 /** The nearest that says one of the two. */
 function answering(
   ...layers: readonly Pick<ChatSettings, "agent" | "model">[]
-): Pick<ChatSettings, "agent" | "model"> {
-  return layers.find(({ agent, model }) => agent !== undefined || model !== undefined) ?? {};
+): Pick<ChatSettings, "agent" | "model"> | undefined {
+  return layers.find(({ agent, model }) => agent !== undefined || model !== undefined);
 }
 
 async function unknownAgent(

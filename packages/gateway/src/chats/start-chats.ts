@@ -7,13 +7,13 @@ import {
 } from "@deltawire/agent";
 import type { Store } from "@deltawire/store";
 import type { ChatSettings } from "@deltawire/tasks/chats";
-import { demoAgent } from "../config/chats.ts";
 import type { Config, ModelTarget } from "../config/config.ts";
 import { abilitiesOf } from "../models/abilities.ts";
 import { agentNamed } from "../models/agents.ts";
 import type { Learned } from "../models/refused-options.ts";
 import type { Discovered } from "../models/resolve.ts";
 import { checkNames } from "./check-names.ts";
+import { configuredAnswerer, defaultAnswerer } from "./default-answerer.ts";
 import { newId } from "../new-id.ts";
 
 export interface ChatsParts {
@@ -24,6 +24,8 @@ export interface ChatsParts {
   targetsOf: (model: string) => Promise<readonly ModelTarget[]>;
   /** What upstreams have told of their models. */
   discovered: () => Discovered;
+  /** The same, once those that are slow have had their time. */
+  whenDiscovered: () => Promise<Discovered>;
   /** What was learned of them. */
   learned?: Learned;
   onFailure: (message: string, cause: unknown) => void;
@@ -37,6 +39,7 @@ export function startChats({
   model,
   targetsOf,
   discovered,
+  whenDiscovered,
   learned,
   onFailure,
 }: ChatsParts): Chats {
@@ -46,6 +49,9 @@ export function startChats({
     log: store,
     model,
     defaults: chatDefaults(config),
+    // Nobody waits for an upstream where the configuration says who answers.
+    defaultAnswerer: async () =>
+      configuredAnswerer(config) ?? defaultAnswerer(config, await whenDiscovered()),
     skills: [...config.skills.values()],
     price: (name) => config.models.get(name)?.price,
     async modelFacts(name) {
@@ -69,7 +75,6 @@ export function chatDefaults(config: Config): ChatDefaults {
       : { enabled: true, fields: chats.privacy.map((kind) => ({ kind })) };
   return {
     settings: {
-      ...defaultResponder(config),
       ...(chats.instructions === "" ? {} : { instructions: chats.instructions }),
       tool_groups: chats.toolGroups,
       options: chats.options,
@@ -84,19 +89,4 @@ export function chatDefaults(config: Config): ChatDefaults {
     exactTime: chats.exactTime,
     titles: chats.titles,
   };
-}
-
-/**
- * Who answers in a chat that names nobody: the setting, else the first chat model of `[models]`, else the demo: its agent,
- * whose tools and approvals a new user can try, if there is no other upstream.
- */
-function defaultResponder(config: Config): Pick<ChatSettings, "agent" | "model"> {
-  const { agent, model } = config.chats;
-  if (agent !== undefined) return { agent };
-  if (model !== undefined) return { model };
-  const named = [...config.models.keys()].find((name) => abilitiesOf(name, config).type === "chat");
-  if (named !== undefined) return { model: named };
-  if (!config.upstreams.has("demo")) return {};
-  const isOnlyDemo = config.upstreams.size === 1 && config.agents.has(demoAgent);
-  return isOnlyDemo ? { agent: demoAgent } : { model: "demo/clean" };
 }

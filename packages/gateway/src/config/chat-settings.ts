@@ -6,7 +6,8 @@ export const chatSettings = [
   {
     path: "chats.model",
     type: "string",
-    otherwise: "first chat model of [models], else the demo agent",
+    otherwise:
+      "first chat model of [models], else the first that an upstream lists, else the demo agent",
     description: "The model of chats that name none, by a name that clients could use.",
   },
   {

@@ -7,15 +7,12 @@ import { chatHandlers } from "../http/serve-chats.ts";
 import { taskHandlers } from "../http/serve-tasks.ts";
 import { uiMessageHandlers } from "../http/serve-ui-messages.ts";
 import { taskRoutes, type TaskHandlers } from "../http/server.ts";
-import type { Discovered } from "../models/resolve.ts";
 import { KeptResponses } from "../history/kept-responses.ts";
 import { TranslatedStreams } from "./follow/translated-streams.ts";
 import { startTasks, type Tasks, type TasksOptions } from "./start-tasks.ts";
 import { taskProblem } from "./task-problem.ts";
 
 export interface ServedTasksOptions extends TasksOptions {
-  /** The same as `discovered`, once those that are slow have had their time. */
-  whenDiscovered: () => Promise<Discovered>;
   /** How soon a store that could not be opened is tried again; 5 s unless told. */
   againMs?: number | undefined;
 }

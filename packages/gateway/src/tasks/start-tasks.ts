@@ -39,6 +39,8 @@ export interface TasksOptions {
   targetsOf: (model: string) => Promise<readonly ModelTarget[]>;
   /** What upstreams have told of their models. */
   discovered: () => Discovered;
+  /** The same, once those that are slow have had their time. */
+  whenDiscovered: () => Promise<Discovered>;
   builtInAgents: readonly Agent[];
   log: Log;
   beatMs?: number | undefined;
@@ -62,7 +64,8 @@ export interface Tasks {
 
 /** Opens the store and is ready for tasks. Throws a StoreError. */
 export async function startTasks(options: TasksOptions): Promise<Tasks> {
-  const { config, relay, targetsOf, discovered, builtInAgents, log, beatMs } = options;
+  const { config, relay, targetsOf, discovered, whenDiscovered, builtInAgents, log, beatMs } =
+    options;
   const warn = (message: string): void => log.warn(message);
   const onFailure = (message: string, cause: unknown): void => {
     if (cause instanceof RuntimeError && cause.code === "closed") return;
@@ -100,6 +103,7 @@ export async function startTasks(options: TasksOptions): Promise<Tasks> {
     model,
     targetsOf,
     discovered,
+    whenDiscovered,
     learned: relay.lessons,
     onFailure,
   });

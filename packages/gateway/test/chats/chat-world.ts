@@ -110,6 +110,7 @@ async function openWorld(options: WorldOptions, folder: string | undefined): Pro
       throw new Problem("model_not_found", resolved.message, { param: "model" });
     },
     discovered: () => new Map(),
+    whenDiscovered: async () => new Map(),
     onFailure,
   });
   await chats.recover();

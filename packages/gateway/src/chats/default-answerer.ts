@@ -1,0 +1,43 @@
+import type { ChatSettings } from "@deltawire/tasks/chats";
+import { demoAgent } from "../config/chats.ts";
+import type { Config } from "../config/config.ts";
+import { abilitiesOf } from "../models/abilities.ts";
+import { looksLikeChatModel } from "../models/known-models.ts";
+import { modelsOf, type Discovered } from "../models/resolve.ts";
+
+type Answerer = Pick<ChatSettings, "agent" | "model">;
+
+const demo = "demo";
+
+/**
+ * Who answers in a chat that names nobody: what the configuration says, else the first chat model that an upstream lists,
+ * else the demo: its agent, whose tools and approvals a new user can try, if there is no other upstream.
+ */
+export function defaultAnswerer(config: Config, discovered: Discovered): Answerer {
+  const answerer = configuredAnswerer(config) ?? listedAnswerer(config, discovered);
+  if (answerer !== undefined) return answerer;
+  if (!config.upstreams.has(demo)) return {};
+  const isOnlyDemo = config.upstreams.size === 1 && config.agents.has(demoAgent);
+  return isOnlyDemo ? { agent: demoAgent } : { model: "demo/clean" };
+}
+
+/** The setting of `[chats]`, else the first chat model of `[models]`. */
+export function configuredAnswerer(config: Config): Answerer | undefined {
+  const { agent, model } = config.chats;
+  if (agent !== undefined) return { agent };
+  if (model !== undefined) return { model };
+  const named = [...config.models.keys()].find((name) => abilitiesOf(name, config).type === "chat");
+  return named === undefined ? undefined : { model: named };
+}
+
+function listedAnswerer(config: Config, discovered: Discovered): Answerer | undefined {
+  for (const upstream of config.upstreams.values()) {
+    if (upstream.name === demo) continue;
+    for (const { id, chats } of modelsOf(upstream, discovered).values()) {
+      const name = `${upstream.name}/${id}`;
+      const isChat = abilitiesOf(name, config, discovered).type === "chat";
+      if (isChat && (chats ?? looksLikeChatModel(name))) return { model: name };
+    }
+  }
+  return undefined;
+}
