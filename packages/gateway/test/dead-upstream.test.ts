@@ -65,6 +65,27 @@ test("a dead upstream: the task says attempt, cause and wait, then fails within 
   expect(ended.error?.message).toMatch(/dead/);
 });
 
+test("an upstream that answers a web page is not asked again, and the address is named as the likely cause", async () => {
+  const upstream = await anUpstream((_request, response) => {
+    response.writeHead(200, { "content-type": "text/html; charset=utf-8" });
+    response.end("<!doctype html><title>A router</title>");
+  });
+  const gateway = await aGateway(
+    `[server]\nport = 0\n[chats]\ntitles = false\n${upstreamToml("html", upstream.url)}`,
+  );
+  const { taskId, status } = await asked(gateway, "html/m");
+  await vi.waitFor(async () => expect(await status()).toBe("error"), {
+    timeout: 20_000,
+    interval: 50,
+  });
+  expect((await task(gateway, taskId)).error).toMatchObject({
+    code: "upstream_web_page",
+    message:
+      'upstream "html" answered a web page (text/html), not an API; is base_url right? It begins: <!doctype html><title>A router</title>',
+  });
+  expect(upstream.requests).toHaveLength(1);
+});
+
 test("an upstream that comes back within the time answers, and nothing is left of the retries", async () => {
   let failures = 0;
   const upstream = await anUpstream((_request, response) => {

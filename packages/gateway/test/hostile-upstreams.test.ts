@@ -441,6 +441,19 @@ test("a redirect is not followed", async () => {
   expect(upstream.requests).toHaveLength(1);
 });
 
+test.each(asked)("a web page is no reply, and is not asked for again: %j", async (how) => {
+  const { gateway, upstream } = await scene((_request, response) => {
+    response.writeHead(200, { "content-type": "text/html" });
+    response.write("<!do");
+    setTimeout(() => response.end("ctype html><p>key-of-up-0123456789 is the key</p>"), 20);
+  });
+  const { code, message } = await failureOf(gateway, how);
+  expect(code).toBe("upstream_web_page");
+  expect(message).toContain("answered a web page (text/html), not an API; is base_url right?");
+  expect(message).not.toContain("key-of-up");
+  expect(upstream.requests).toHaveLength(1);
+});
+
 test("what comes behind the end is not read: the connection is closed", async () => {
   let closed: Promise<void> | undefined;
   const { gateway } = await scene((request, response) => {

@@ -56,10 +56,22 @@ const longestUncounted = 4096;
 /** How much of a body that cannot be read is quoted. Callers that hold secrets redact it and cut it further. */
 const quotedLength = 16_384;
 
+/** How a body begins that may turn out to be no stream of events. */
+interface Opening {
+  /** Quoted if it is none. */
+  text: string;
+  /** Its first characters, however the bytes were cut, with `?` for what is not ASCII. */
+  start: string;
+}
+
+/** Enough for a comment before the first tag of a web page. */
+const startLength = 512;
+const webPage = /^(?:\s|<!--(?:(?!-->).)*-->|<\?xml[^>]*>)*<(?:!doctype\s+html|html|head|body)\b/is;
+
 type State =
   | { reading: "blanks" }
   /** `opening`: how the body begins, until an event shows that it is one. */
-  | { reading: "events"; decoder: SseDecoder; opening: string | undefined }
+  | { reading: "events"; decoder: SseDecoder; opening: Opening | undefined }
   | { reading: "json"; text: string }
   | { reading: "nothing" };
 
@@ -91,7 +103,8 @@ export class ReplyBody<Input> implements StreamMachine<string | Uint8Array, Inpu
 
   push(chunk: string | Uint8Array, out: Input[]): void {
     if (this.#state.reading === "events") {
-      const { decoder } = this.#state;
+      const { decoder, opening } = this.#state;
+      if (opening !== undefined) opening.start = started(opening.start, chunk);
       const { otherLines, comments } = decoder;
       decoder.push(chunk, this.#events);
       const same = this.#readEvents(out);
@@ -111,7 +124,11 @@ export class ReplyBody<Input> implements StreamMachine<string | Uint8Array, Inpu
       ...(utf8 === undefined ? {} : { utf8 }),
       maxEventLength: maxLength ?? defaultMaxLength,
     });
-    this.#state = { reading: "events", decoder, opening: first.slice(0, quotedLength) };
+    this.#state = {
+      reading: "events",
+      decoder,
+      opening: { text: first.slice(0, quotedLength), start: started("", first) },
+    };
     // `utf8` may hold half a character by now; as it goes on with the same one, nothing is lost.
     decoder.push(text, this.#events);
     const same = this.#readEvents(out);
@@ -135,8 +152,10 @@ export class ReplyBody<Input> implements StreamMachine<string | Uint8Array, Inpu
       case "events":
         this.#state.decoder.end(how, this.#events);
         this.#readEvents(out);
-        if (this.#state.opening !== undefined) this.#unreadable(this.#state.opening, out);
-        else this.#reader.end?.(out);
+        if (this.#state.opening !== undefined) {
+          const { text, start } = this.#state.opening;
+          this.#unreadable(text, out, start);
+        } else this.#reader.end?.(out);
         return;
       case "json":
         return this.#readJson(this.#state.text, out);
@@ -210,10 +229,25 @@ export class ReplyBody<Input> implements StreamMachine<string | Uint8Array, Inpu
   }
 
   /** The words of a proxy or a broken server are all that its user has to go by. */
-  #unreadable(text: string, out: Input[]): void {
+  #unreadable(text: string, out: Input[], start = ""): void {
     this.#options.repairs.add("event_not_json", text);
     const quoted = text.slice(0, quotedLength).trim();
+    if (webPage.test(start)) {
+      const error = { code: "upstream_web_page", message: webPageMessage, body: quoted };
+      return this.#reader.error(error, out);
+    }
     const message = `the upstream answered with neither events nor whole JSON: ${quoted}`;
     this.#reader.error({ message }, out);
   }
+}
+
+const webPageMessage = "the upstream answered a web page (text/html), not an API";
+
+/** The start of a body, with what has come of it since. */
+function started(start: string, chunk: string | Uint8Array): string {
+  const missing = startLength - start.length;
+  if (missing <= 0) return start;
+  if (typeof chunk === "string") return start + chunk.slice(0, missing);
+  const codes = Array.from(chunk.subarray(0, missing), (byte) => (byte <= lastAscii ? byte : 63));
+  return start + String.fromCharCode(...codes);
 }

@@ -146,6 +146,32 @@ test("nothing but unreadable words and then the sentinel is a failure with these
   expect(detailsOf(repairs, "event_not_json")).toContain("upstream connect error");
 });
 
+test.each(["<!DOCTYPE html><p>Hi", "\n<!-- a --> <html lang='en'>", "<head>\n\n<title>Ä</title>"])(
+  "a web page is named as one, wherever its bytes are cut: %j",
+  (page) => {
+    const bytes = new TextEncoder().encode(page);
+    for (const size of [1, 3, bytes.length]) {
+      const reader = new ChatBody({ repairs: new Repairs(), utf8: new TextDecoder() });
+      const inputs: ChatInput[] = [];
+      for (let at = 0; at < bytes.length; at += size)
+        reader.push(bytes.subarray(at, at + size), inputs);
+      reader.end("eof", inputs);
+      expect(failures(inputs).responses).toEqual({
+        code: "upstream_web_page",
+        message: "the upstream answered a web page (text/html), not an API",
+      });
+    }
+  },
+);
+
+test("looking for a web page behind many comments takes no time", () => {
+  const reader = new ChatBody({ repairs: new Repairs() });
+  const inputs: ChatInput[] = [];
+  reader.push(`${"<!---->".repeat(1000)}x`, inputs);
+  reader.end("eof", inputs);
+  expect(failures(inputs).responses?.code).toBe("upstream_error");
+});
+
 test("unreadable words beside a reply are skipped, and counted", () => {
   const repairs = new Repairs();
   const reader = new ChatBody({ repairs });

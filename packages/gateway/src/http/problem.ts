@@ -35,6 +35,7 @@ export type ProblemCode =
   | "upstream_timeout"
   | "upstream_circuit_open"
   | "upstream_redirect"
+  | "upstream_web_page"
   | "upstream_error"
   | "upstream_refused"
   | "context_length_exceeded"
@@ -126,6 +127,7 @@ const statuses: Record<ProblemCode | WireErrorCode, number> = {
   upstream_timeout: 504,
   upstream_circuit_open: 503,
   upstream_redirect: 502,
+  upstream_web_page: 502,
   upstream_error: 502,
   upstream_refused: 400,
   context_length_exceeded: 400,

@@ -46,6 +46,7 @@ export function problemOf(
       if (status >= 300 && status < 400)
         return redirected(upstream, status, headers["location"] ?? "nowhere");
       const error = errorObject(body);
+      if (isWebPage(outcome)) return webPage(upstream, error, redactor);
       const retryAfter = retryAfterSeconds(headers["retry-after"], now);
       const { code, message } = upstreamFailure({ status, ...error });
       const provider = redactError(error, redactor);
@@ -99,6 +100,24 @@ function redirected(upstream: UpstreamConfig, status: number, to: string): Probl
   );
 }
 
+/** With the status 200 and the page where a reply should be. */
+export function isWebPage(outcome: Outcome): boolean {
+  return outcome.is === "refused" && errorObject(outcome.body)["code"] === "upstream_web_page";
+}
+
+/** How much of a web page stands in the message; more of it is in the error's `body`. */
+const quotedOfPage = 300;
+
+function webPage(upstream: UpstreamConfig, error: JsonObject, redactor: Redactor): Problem {
+  const { body } = error;
+  const begins = typeof body === "string" ? redactor.excerpt(body, quotedOfPage) : "";
+  return new Problem(
+    "upstream_web_page",
+    `upstream "${upstream.name}" answered a web page (text/html), not an API; is base_url right?${begins === "" ? "" : ` It begins: ${begins}`}`,
+    { provider: redactError(error, redactor) },
+  );
+}
+
 function keyAdvice({ name, apiKey, apiKeyVariable }: UpstreamConfig, status: number): string {
   const variable = apiKeyVariable === undefined ? "its api_key" : apiKeyVariable;
   if (apiKey === undefined) return `upstream "${name}" wants a key (${status}); set ${variable}`;
@@ -119,7 +138,7 @@ export function isFinal(outcome: Outcome): boolean {
   if (outcome.is !== "refused") return false;
   const { status, body } = outcome;
   const { code } = upstreamFailure({ status, ...errorObject(body) });
-  return code === "insufficient_quota" || code === "context_length_exceeded";
+  return isWebPage(outcome) || code === "insufficient_quota" || code === "context_length_exceeded";
 }
 
 /** The status that decides whether trying again may help; 0 for a connection that broke. */

@@ -311,6 +311,7 @@ function isForTheUser({ code, status, cause }: Problem): boolean {
   return (
     code === "upstream_key_missing" ||
     code === "upstream_unreachable" ||
-    code === "upstream_redirect"
+    code === "upstream_redirect" ||
+    code === "upstream_web_page"
   );
 }

@@ -2,7 +2,7 @@ import { Agent, EnvHttpProxyAgent, type Dispatcher } from "undici";
 import { isLoopback } from "../config/addresses.ts";
 import type { UpstreamConfig } from "../config/config.ts";
 import { Problem } from "../http/problem.ts";
-import { isFinal, statusOf } from "./failure.ts";
+import { isFinal, isWebPage, statusOf } from "./failure.ts";
 import type { Outcome } from "./outcome.ts";
 import type { RequestSource } from "./request-source.ts";
 import {
@@ -179,6 +179,8 @@ function verdict(outcome: Outcome): FailureOf | "good" | undefined {
   if (outcome.is === "left") return undefined;
   if (outcome.is === "answered") return outcome.reply.failure === undefined ? "good" : undefined;
   if (outcome.is === "unreachable" && outcome.connected !== true) return "address";
+  // Nothing is down: the address is another server's. A pause would hide that.
+  if (isWebPage(outcome)) return "good";
   const status = statusOf(outcome);
   return status === 0 || status >= 500 ? "model" : "good";
 }

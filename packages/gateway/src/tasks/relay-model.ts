@@ -221,5 +221,6 @@ const lasting = new Set<string>([
   "insufficient_quota",
   "upstream_key_missing",
   "upstream_redirect",
+  "upstream_web_page",
   "internal_error",
 ]);
