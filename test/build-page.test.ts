@@ -10,7 +10,7 @@ import { isFresh, publish, stampOf } from "../scripts/build-page.ts";
 import { root } from "./repository-files.ts";
 
 // Processes are started, and the machine may be busy.
-vi.setConfig({ testTimeout: 30_000 });
+vi.setConfig({ testTimeout: 90_000 });
 
 const folders: string[] = [];
 const started = new Set<ChildProcess>();

@@ -8,7 +8,7 @@ import { readJson, repositoryFiles, root } from "./repository-files.ts";
 import { runNode } from "./run-node.ts";
 
 // Processes are started, and the machine may be busy.
-vi.setConfig({ testTimeout: 30_000 });
+vi.setConfig({ testTimeout: 90_000 });
 
 type Block = { path: string; line: number; language: string; text: string; follows: string };
 
@@ -77,7 +77,7 @@ describe("the requests of a page, sent one after the other from one shell, are a
     const here = script.replaceAll("127.0.0.1:4141", host);
     const { stdout } = await promisify(execFile)("bash", ["-euc", here], {
       cwd: folder,
-      timeout: 25_000,
+      timeout: 60_000,
     });
     const answers = stdout.split(end);
     expect(answers).toHaveLength(own.length + 1);

@@ -10,7 +10,7 @@ import { root } from "./repository-files.ts";
 import { runNode } from "./run-node.ts";
 
 // Processes are started, and the machine may be busy.
-vi.setConfig({ testTimeout: 30_000 });
+vi.setConfig({ testTimeout: 90_000 });
 
 const outputs: Record<string, string[]> = {
   "whole-tool-calls.ts": [

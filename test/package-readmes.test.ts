@@ -8,7 +8,7 @@ import { root } from "./repository-files.ts";
 import { runNode } from "./run-node.ts";
 
 // Processes are started, and the machine may be busy.
-vi.setConfig({ testTimeout: 30_000 });
+vi.setConfig({ testTimeout: 90_000 });
 
 // Inside the repository, so that examples find the packages as a user's file would.
 const folder = join(root, "artifacts", `readmes-${process.pid}`);

@@ -211,7 +211,7 @@ describe.each(servers)("a server %s", (_name, start) => {
     await failing(slow);
     expect(performance.now() - began).toBeLessThan(4000);
     await expect
-      .poll(async () => Number(wordsOf(await ran(tool("cancelled")))), { timeout: 10_000 })
+      .poll(async () => Number(wordsOf(await ran(tool("cancelled")))), { timeout: 30_000 })
       .toBe(before + 1);
   });
 });
@@ -266,7 +266,7 @@ test("a list of tools that changes is read again", async () => {
   const { group, tool } = await connected(await http());
   await ran(tool("grow"));
   await expect
-    .poll(() => group.tools.some(({ name }) => name === "srv__grown"), { timeout: 10_000 })
+    .poll(() => group.tools.some(({ name }) => name === "srv__grown"), { timeout: 30_000 })
     .toBe(true);
   expect(wordsOf(await ran(tool("grown")))).toBe("I am new");
 });
@@ -287,7 +287,7 @@ test("a program that was killed between two calls is started again, once for all
   const [pid] = JSON.parse(wordsOf(await ran(tool("processes")))) as [number, number];
   process.kill(pid, "SIGKILL");
   // Who calls before its end has been noticed is told that the call may have been done.
-  await expect.poll(() => isNoticed(pid), { timeout: 10_000 }).toBe(true);
+  await expect.poll(() => isNoticed(pid), { timeout: 30_000 }).toBe(true);
   const answers = await Promise.all([1, 2, 3].map(() => ran(tool("processes"))));
   const pids = answers.map((answer) => (JSON.parse(wordsOf(answer)) as [number, number])[0]);
   expect(new Set(pids).size).toBe(1);
@@ -317,7 +317,7 @@ test("closing ends the program and what it has started, and calls after that say
   const pids = JSON.parse(wordsOf(await ran(tool("processes")))) as number[];
   expect(pids.map(isRunning)).toEqual([true, true]);
   await group.close?.();
-  await expect.poll(() => pids.map(isRunning), { timeout: 10_000 }).toEqual([false, false]);
+  await expect.poll(() => pids.map(isRunning), { timeout: 30_000 }).toEqual([false, false]);
   expect(await failing(ran(add, { a: 1, b: 1 }))).toMatchObject({ code: "mcp_closed" });
 });
 
@@ -373,7 +373,7 @@ test("a server that could not be reached is asked again when its tools are wante
   vi.advanceTimersByTime(3_600_000);
   expect(group.tools).toEqual([]);
   vi.useRealTimers();
-  await expect.poll(() => group.tools.length, { timeout: 10_000 }).toBeGreaterThan(0);
+  await expect.poll(() => group.tools.length, { timeout: 30_000 }).toBeGreaterThan(0);
 });
 
 test("a server over HTTP that was started again has forgotten the session, and the call is made in a new one", async () => {

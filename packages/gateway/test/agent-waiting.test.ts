@@ -136,7 +136,7 @@ describe("a client that leaves", () => {
     await until("the model to be asked", () => upstream.requests.length > 0);
     await upstream.requests[0]?.closed;
     const statuses = async () => (await tasksOf(gateway)).map(({ status }) => status);
-    const limit = Date.now() + 10_000;
+    const limit = Date.now() + 30_000;
     while (Date.now() < limit && (await statuses()).includes("working")) await pause(5);
     return statuses();
   }

@@ -54,7 +54,7 @@ export async function answeredChat(client: ChatClient, text = "Hello") {
 
 /** Waits until no answer of a chat runs. */
 export async function whenSettled(client: ChatClient, chatId: string): Promise<ChatReply> {
-  const end = Date.now() + 10_000;
+  const end = Date.now() + 30_000;
   for (;;) {
     const opened = await client.open(chatId);
     if (answersOf(opened.chat).every(({ status }) => status !== "running")) return opened;

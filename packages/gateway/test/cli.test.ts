@@ -12,7 +12,7 @@ import { aGateway, anUpstream, helloChat } from "./scene.ts";
 import { refuse, says } from "./scripted-upstream.ts";
 
 // Processes are started, and the machine may be busy.
-vi.setConfig({ testTimeout: 30_000 });
+vi.setConfig({ testTimeout: 90_000 });
 
 interface Ran {
   code: number;

@@ -49,7 +49,7 @@ async function openStream(url: string) {
 
 async function stopping(gateway: Running, url: string): Promise<void> {
   gateway.child.kill("SIGTERM");
-  const end = Date.now() + 10_000;
+  const end = Date.now() + 30_000;
   while (Date.now() < end) {
     const refused = await fetch(`${url}/readyz`).then(
       ({ status }) => status === 503,

@@ -98,7 +98,7 @@ export class ChatUser {
     { node_id, version_id, task_id }: SentReply,
     decision?: Decision,
   ): Promise<AnswerNode> {
-    for (const end = Date.now() + 10_000; Date.now() < end; await pause(10)) {
+    for (const end = Date.now() + 30_000; Date.now() < end; await pause(10)) {
       const node = nodeOf(await this.chat(), node_id);
       if (node?.kind !== "answer") throw new Error(`${node_id} is no answer`);
       const version = node.versions.find((one) => one.version_id === version_id);
@@ -115,7 +115,7 @@ export class ChatUser {
 
   /** The title comes after the first answer. */
   async named(): Promise<void> {
-    for (const end = Date.now() + 10_000; Date.now() < end; await pause(10))
+    for (const end = Date.now() + 30_000; Date.now() < end; await pause(10))
       if ((await this.chat()).title_by === "model") return;
     throw new Error("nobody named the chat");
   }

@@ -10,7 +10,7 @@ import { hello, helloChat, scene, until } from "./scene.ts";
 import { says } from "./scripted-upstream.ts";
 
 // Processes are started, and the machine may be busy.
-vi.setConfig({ testTimeout: 30_000 });
+vi.setConfig({ testTimeout: 90_000 });
 
 test.each([
   ["returns false", () => false],

@@ -8,7 +8,7 @@ import { streamed, wholeReply, type Reply } from "./wire-replies.ts";
 import { sharedData } from "../../../test/shared-data.ts";
 
 // Processes are started, and the machine may be busy.
-vi.setConfig({ testTimeout: 30_000 });
+vi.setConfig({ testTimeout: 90_000 });
 
 const fixtures = sharedData("fixtures");
 const quirks = sharedData("quirks");

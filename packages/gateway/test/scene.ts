@@ -71,11 +71,11 @@ export const helloChat = {
 export const pause = (ms: number): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Waits until something is so; fails after ten seconds, or after `longestMs`. */
+/** Waits until something is so; fails after thirty seconds, or after `longestMs`. */
 export async function until(
   what: string,
   isSo: () => boolean | Promise<boolean>,
-  longestMs = 10_000,
+  longestMs = 30_000,
 ): Promise<void> {
   const end = Date.now() + longestMs;
   while (!(await isSo())) {

@@ -8,7 +8,7 @@ import { anUpstream, helloChat } from "./scene.ts";
 import { says } from "./scripted-upstream.ts";
 
 // Processes are started, and the machine may be busy.
-vi.setConfig({ testTimeout: 30_000 });
+vi.setConfig({ testTimeout: 90_000 });
 
 describe("serve, as a process,", () => {
   test("greets with the address and the next step, in plain text where nobody watches", async () => {

@@ -157,9 +157,9 @@ export class Stream<Event extends { type: string } = TaskEvent | StreamEvent> {
     return this.frames.findLast(({ id }) => id !== undefined)?.id;
   }
 
-  /** Fails after ten seconds, or when the stream ends without it. */
+  /** Fails after thirty seconds, or when the stream ends without it. */
   async until(what: string, isSo: (stream: this) => boolean): Promise<void> {
-    const limit = Date.now() + 10_000;
+    const limit = Date.now() + 30_000;
     while (!isSo(this)) {
       const last = this.types.slice(-10).join(" ");
       if (this.ended) throw new Error(`the stream ended without ${what}: ${last}`);
@@ -172,7 +172,7 @@ export class Stream<Event extends { type: string } = TaskEvent | StreamEvent> {
   }
 
   async untilEnd(): Promise<void> {
-    const limit = Date.now() + 10_000;
+    const limit = Date.now() + 30_000;
     while (!this.ended) {
       if (Date.now() > limit) throw new Error("the stream never ended");
       await new Promise((resolve) => setTimeout(resolve, 2));
