@@ -65,6 +65,24 @@ test("a dead upstream: the task says attempt, cause and wait, then fails within 
   expect(ended.error?.message).toMatch(/dead/);
 });
 
+test("a pause of the gateway's is not what a chat that gives up names as the cause", async () => {
+  const gateway = await aGateway(
+    `[server]\nport = 0\n[chats]\nretry_seconds = 1\n${upstreamToml("gone", "http://127.0.0.1:9/v1")}`,
+  );
+  const hello = { model: "gone/m", input: "Hello" };
+  for (let round = 0; round < 5; round += 1) await gateway.post("/responses", hello);
+  expect((await gateway.post("/responses", hello)).status).toBe(503);
+  const { taskId, status } = await asked(gateway, "gone/m");
+  await vi.waitFor(async () => expect(await status()).toBe("error"), {
+    timeout: 40_000,
+    interval: 100,
+  });
+  const { error } = await task(gateway, taskId);
+  expect(error?.message).toMatch(
+    /^upstream "gone" at http:\S+ cannot be reached: .*refused.* \(upstream "gone" is paused for \d+ s after repeated failures\)$/,
+  );
+});
+
 test("an upstream that answers a web page is not asked again, and the address is named as the likely cause", async () => {
   const upstream = await anUpstream((_request, response) => {
     response.writeHead(200, { "content-type": "text/html; charset=utf-8" });

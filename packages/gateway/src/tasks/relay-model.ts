@@ -209,11 +209,21 @@ export function modelError(cause: unknown): ModelError {
   // A pause of ours is no wish of the server's: it costs nothing to look again before it is over.
   const isPause = code === "upstream_circuit_open";
   const retryAfter = cause instanceof Problem && !isPause ? cause.retryAfter : undefined;
-  return new ModelError(typeof said === "string" ? said : code, message, {
+  return new ModelError(typeof said === "string" ? said : code, causeFirst(cause) ?? message, {
     retryable,
     retryAfterMs: retryAfter === undefined ? undefined : retryAfter * 1000,
     cause,
   });
+}
+
+const lastError = "; last error: ";
+
+/** Of a pause, which is the gateway's own, what led to it. A pause quotes that only to those who may see it. */
+function causeFirst(problem: unknown): string | undefined {
+  if (!(problem instanceof Problem) || problem.code !== "upstream_circuit_open") return undefined;
+  const at = problem.message.indexOf(lastError);
+  if (at < 0) return undefined;
+  return `${problem.message.slice(at + lastError.length)} (${problem.message.slice(0, at)})`;
 }
 
 /** What only somebody can mend, whatever the status says. */
