@@ -270,6 +270,8 @@ describe("models", () => {
       upstreamToml("listed", "http://127.0.0.1:9/v1", { models: ["m"] }),
       upstreamToml("down", "http://127.0.0.1:9/v1"),
       upstreamToml("refusing", `${at}/refusing`, { api_key: "sk-of-refusing-0123456789" }),
+      upstreamToml("keyless", `${at}/refusing`),
+      upstreamToml("unset", `${at}/refusing`, { api_key: "env:KEY_THAT_NOBODY_SET" }),
       upstreamToml("page", `${at}/html`),
       upstreamToml("sse", `${at}/stream`),
       upstreamToml("odd", `${at}/json`),
@@ -287,6 +289,12 @@ describe("models", () => {
       expect(told).toMatch(
         /^refusing: .*\/models: refused the key with 401: Incorrect API key provided$/m,
       );
+      expect(told).toMatch(
+        /^keyless: .*\/models: refused the request with 401, and no key was sent: it has no api_key: Incorrect/m,
+      );
+      expect(told).toMatch(
+        /^unset: .* 401, and no key was sent: the environment variable KEY_THAT_NOBODY_SET is not set: Inc/m,
+      );
       expect(told).toMatch(/^page: .*answered HTML, not a model list; is base_url right\?$/m);
       expect(told).toMatch(
         /^sse: .*answered an event stream, not a model list; is base_url right\?$/m,
@@ -295,6 +303,12 @@ describe("models", () => {
       expect(told).toMatch(/^lost: .*answered 404.*is base_url right\?$/m);
       expect(told).not.toMatch(/^listed|sk-of-refusing/m);
     }
+  });
+
+  test("are preceded by a word on a key that is not set", async () => {
+    const args = ["--upstream", "http://127.0.0.1:9/v1", "--api-key-env", "NOPE", "--port", "0"];
+    const { stderr } = await ran(["models", ...args]);
+    expect(stderr).toMatch(/^warning: .*the environment variable NOPE is not set/m);
   });
 
   test("of which somebody reads the first only are no failure", async () => {

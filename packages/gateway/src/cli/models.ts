@@ -16,6 +16,7 @@ export async function models(
   terminal: Terminal,
 ): Promise<number> {
   const { stdout, stderr } = terminal;
+  for (const warning of loaded.config.warnings) stderr.write(`warning: ${warning}\n`);
   const { list, failures } = await listingOf(loaded, terminal);
   for (const { upstream, why } of failures)
     stderr.write(`${upstream}: could not list models: ${why}\n`);

@@ -1,4 +1,6 @@
 import { describeJsonLimit, errorObject, findExceededJsonLimit } from "@deltawire/wire";
+import type { UpstreamConfig } from "../config/config.ts";
+import { notSet } from "../config/upstream.ts";
 import { causeOf } from "../relay/failure.ts";
 import { parseJson } from "../json.ts";
 import type { Upstream } from "../relay/upstream.ts";
@@ -55,7 +57,10 @@ export function askForModels(upstream: Upstream): Promise<unknown> {
             const text = bytes.toString("utf8");
             const list = parseJson(text);
             if (answered !== 200)
-              throw new ListingError(`${url}: ${refusal(answered, list, location)}`, answered);
+              throw new ListingError(
+                `${url}: ${refusal(answered, list, location, upstream.config)}`,
+                answered,
+              );
             // Without the parser's message, which quotes a part of the body and perhaps a part of a key.
             if (list === undefined) throw new ListingError(`${url}: ${noList(text, type)}`);
             resolve(list);
@@ -73,11 +78,18 @@ export function askForModels(upstream: Upstream): Promise<unknown> {
   });
 }
 
-function refusal(status: number, body: unknown, location: string): string {
+function refusal(
+  status: number,
+  body: unknown,
+  location: string,
+  { apiKey, apiKeyVariable }: UpstreamConfig,
+): string {
   if (status >= 300 && status < 400)
     return `answered ${status} and points to ${location || "nowhere"}; set base_url to the right address`;
   const { message } = body === undefined ? {} : errorObject(body);
   const words = typeof message === "string" && message !== "" ? `: ${message}` : "";
+  if ((status === 401 || status === 403) && apiKey === undefined)
+    return `refused the request with ${status}, and no key was sent: ${apiKeyVariable === undefined ? "it has no api_key" : notSet(apiKeyVariable)}${words}`;
   if (status === 401 || status === 403) return `refused the key with ${status}${words}`;
   return `answered ${status}${words}${status === 404 ? "; is base_url right?" : ""}`;
 }
