@@ -145,8 +145,18 @@ test("a model that the upstream does not have is answered with the one that was 
   const reply = await ask("up/othr");
   expect(reply.status).toBe(404);
   const { error } = (await reply.json()) as { error: { message: string } };
-  expect(error.message).toMatch(/no such model; did you mean up\/other\?$/);
+  expect(error.message).toMatch(/^did you mean up\/other\? .*no such model$/);
   const one = await fetch(`${gateway.url}/v1/models/up%2Fothr`);
   expect(one.status).toBe(404);
   expect(await one.text()).toContain("did you mean up/other?");
+});
+
+test("the demo names ten of its models at the most, behind the one that was meant", async () => {
+  const gateway = await aGateway("[server]\nport = 0\ndemo = true\n");
+  await (await fetch(`${gateway.url}/v1/models`)).text();
+  const reply = await gateway.post("/responses", { model: "demo/cleann", input: "Hello" });
+  const { error } = (await reply.json()) as { error: { message: string } };
+  expect(error.message).toMatch(
+    /^did you mean demo\/clean\? .* The demo has: [^,]+(?:, [^, ]+){9}, and \d+ more: npm start -- models$/,
+  );
 });

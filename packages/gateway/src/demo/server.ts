@@ -160,11 +160,15 @@ async function route(
   }
 }
 
+/** Of its models, this many are named where another one was asked for. */
+const mostNames = 10;
+
 function quirkNamed(model: string): Quirk {
   const quirk = quirks.get(model);
   if (quirk !== undefined) return quirk;
-  const names = [...quirks.keys()].join(", ");
-  const message = `The model '${model.slice(0, 100)}' does not exist. The demo has: ${names}.`;
+  const names = [...quirks.keys()].slice(0, mostNames).join(", ");
+  const more = quirks.size - mostNames;
+  const message = `The model '${model.slice(0, 100)}' does not exist. The demo has: ${names}, and ${more} more: npm start -- models`;
   throw new Refused(refusal(404, message, { code: "model_not_found", param: "model" }));
 }
 

@@ -258,7 +258,7 @@ export class Relay {
     const near = problem.status === 404 ? this.suggestModel?.(upstream, model) : undefined;
     if (near === undefined) return problem;
     const { code, message, ...more } = problem;
-    return new Problem(code, `${message}; did you mean ${upstream}/${near}?`, more);
+    return new Problem(code, `did you mean ${upstream}/${near}? ${message}`, more);
   }
 
   /** Undefined if the failure says nothing of the upstream: a context that is too long, a filter. */
