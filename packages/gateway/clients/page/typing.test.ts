@@ -138,6 +138,27 @@ describe("letters that are keys of commands are typed", () => {
     }
   });
 
+  test("and a text is pasted, but not into the composer from another field", async () => {
+    const { tab } = await answeredIn(stage, "Hello");
+    await messageBox(tab).fill("copied words");
+    await messageBox(tab).press("Control+A");
+    await messageBox(tab).press("Control+X");
+    await waitForBox(tab, "");
+    const search = list(tab).locator("input[aria-label]").first();
+    await search.click();
+    await tab.keyboard.press("Control+V");
+    await expect.poll(() => search.inputValue()).toBe("copied words");
+    await search.fill("");
+    await lastAnswer(tab).locator("p").first().click();
+    await tab.keyboard.press("Control+V");
+    await waitForBox(tab, "copied words");
+    // A button has the focus, as after moving by Tab.
+    await lastAnswer(tab).getByRole("button", { name: "Copy", exact: true }).focus();
+    await tab.keyboard.press("Control+V");
+    await waitForBox(tab, "copied wordscopied words");
+    expect(await search.inputValue()).toBe("");
+  });
+
   test("but run commands after Escape in the composer", async () => {
     const { tab } = await answeredIn(stage, "Hello");
     await lastAnswer(tab).locator("p").first().click();

@@ -23,6 +23,11 @@ export function useShortcuts(): void {
       if (event.defaultPrevented || event.isComposing || event.repeat) return;
       if (writes(event) && isWriting(event)) return;
       if (document.querySelector("dialog[open]") !== null) return;
+      if (isPressed("mod+v", event, isMac)) {
+        // The browser pastes into what has the focus after this.
+        if (!isWriting(event)) findComposer()?.focus();
+        return;
+      }
       const composer = isCharacter(event) ? findComposer() : null;
       if (composer !== null && (movesBy === "pointer" || !hasVisibleFocus())) {
         // The browser types the character into what has the focus after this.
