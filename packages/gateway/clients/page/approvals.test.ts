@@ -485,6 +485,19 @@ describe("by keys alone", () => {
     const tab = await openedByKey();
     const tray = tab.getByRole("region", { name: "Waiting for you" });
     await expect.poll(() => focusedIn(tab)).toBe("Waiting for you");
+    const hints = await keyed(tab)
+      .locator("[aria-keyshortcuts]")
+      .evaluateAll((buttons) =>
+        buttons.map((button) => {
+          const { content, textTransform } = getComputedStyle(button, "::after");
+          return [content, textTransform, button.getBoundingClientRect().height < 50];
+        }),
+      );
+    expect(hints).toEqual([
+      ['"Ctrl+Enter" / ""', "none", true],
+      ['"Ctrl+Backspace" / ""', "none", true],
+    ]);
+    await takePicture(tab, "approvals-keys");
     await tab.keyboard.press("Control+Enter");
     expect(await (await endedAnswer(tab)).innerText()).toContain("would have been sent");
     await tray.waitFor({ state: "detached" });

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from "react";
 import type { DecisionBody, PendingApproval } from "@deltawire/tasks/chats";
 import { Button } from "../parts/button.tsx";
-import { keysForAria } from "../parts/keys.tsx";
+import { keysAsText, keysForAria } from "../parts/keys.tsx";
 import { Menu } from "../parts/menu.tsx";
 import type { Writing } from "../state/written-decisions.ts";
 import { approvedOnce } from "./approved-once.ts";
@@ -39,7 +39,7 @@ export function Choices(props: ChoicesProps) {
           icon="check"
           busy={busy}
           data-writes="outcome"
-          aria-keyshortcuts={hasKeys ? keysForAria(approveKey) : undefined}
+          {...(hasKeys && shownKeys(approveKey))}
           onClick={() =>
             kind === "reconcile" ? onWrite("outcome") : onDecide(approvedOnce(approval))
           }
@@ -91,7 +91,7 @@ export function Choices(props: ChoicesProps) {
           kind="danger"
           off={busy}
           data-writes="reason"
-          aria-keyshortcuts={hasKeys ? keysForAria(denyKey) : undefined}
+          {...(hasKeys && shownKeys(denyKey))}
           onClick={() =>
             kind === "limit" || kind === "reconcile"
               ? onDecide({ decision: "deny" })
@@ -121,4 +121,9 @@ function labelsOf(kind: string, words: ApprovalWords): { approve: string; deny: 
     default:
       return { approve: words.approve, deny: words.denyWhy };
   }
+}
+
+/** For screen readers by the names that they know, for the eye as keys are written everywhere. */
+function shownKeys(keys: string) {
+  return { "aria-keyshortcuts": keysForAria(keys), "data-keys": keysAsText(keys) };
 }
