@@ -7,8 +7,11 @@ import { Field, Input } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { nameInList } from "../texts/name-of-chat.ts";
 import { useWords } from "../words/use-words.ts";
-import { mostOfTag, suggestedTags, withNewTag } from "./tag-list.ts";
+import { suggestedTags, withSuggestedTag, withTypedTags } from "./tag-list.ts";
 import { listWords } from "./words.ts";
+
+/** Some tags at once. */
+const mostTyped = 1000;
 
 interface TagsDialogProps {
   chat: Pick<ChatSummary, "chat_id" | "title" | "first_words" | "tags">;
@@ -24,13 +27,15 @@ export function TagsDialog({ chat, known, onClose, onSaved }: TagsDialogProps) {
   const [tags, setTags] = useState(chat.tags);
   const [typed, setTyped] = useState("");
   const [isSaving, setSaving] = useState(false);
-  const add = (tag: string) => {
-    setTags(withNewTag(tags, tag));
+  const change = (next: readonly string[]) => {
+    setTags(next);
     setTyped("");
   };
+  const addTyped = () => change(withTypedTags(tags, typed));
+  const addSuggested = (tag: string) => change(withSuggestedTag(tags, typed, tag));
   const save = async () => {
     setSaving(true);
-    const isSaved = await page.list.tag(chat.chat_id, withNewTag(tags, typed));
+    const isSaved = await page.list.tag(chat.chat_id, withTypedTags(tags, typed));
     setSaving(false);
     if (!isSaved) return;
     onSaved?.();
@@ -75,7 +80,7 @@ export function TagsDialog({ chat, known, onClose, onSaved }: TagsDialogProps) {
           className="list-new-tag"
           onSubmit={(event) => {
             event.preventDefault();
-            if (typed.trim() !== "") add(typed);
+            if (typed.trim() !== "") addTyped();
             else if (!isSaving) void save();
           }}
         >
@@ -83,14 +88,14 @@ export function TagsDialog({ chat, known, onClose, onSaved }: TagsDialogProps) {
             <Input
               data-first
               dir="auto"
-              maxLength={mostOfTag}
+              maxLength={mostTyped}
               autoComplete="off"
               value={typed}
               onChange={(event) => setTyped(event.currentTarget.value)}
             />
           </Field>
           {/* It does not send the form: disabled, it would keep Enter from doing so. */}
-          <Button icon="add" disabled={typed.trim() === ""} onClick={() => add(typed)}>
+          <Button icon="add" disabled={typed.trim() === ""} onClick={addTyped}>
             {words.addTag}
           </Button>
         </form>
@@ -100,7 +105,7 @@ export function TagsDialog({ chat, known, onClose, onSaved }: TagsDialogProps) {
             <ul className="list-chips">
               {suggested.map((tag) => (
                 <li key={tag}>
-                  <button type="button" className="list-chip" onClick={() => add(tag)}>
+                  <button type="button" className="list-chip" onClick={() => addSuggested(tag)}>
                     <Icon name="add" small />
                     <span dir="auto">{tag}</span>
                   </button>
