@@ -1,5 +1,6 @@
 import { useState } from "react";
 import { Button } from "../parts/button.tsx";
+import { useFormat } from "../words/format.ts";
 import { useWords } from "../words/use-words.ts";
 import { foldedText } from "./groups.ts";
 import { chatWords } from "./words.ts";
@@ -8,7 +9,11 @@ import { chatWords } from "./words.ts";
 export function PlainText({ text, className }: { text: string; className: string }) {
   const words = useWords(chatWords);
   const [isWhole, setWhole] = useState(false);
+  const format = useFormat();
   const beginning = foldedText(text);
+  const lines = text.trimEnd().split("\n").length;
+  const more =
+    lines === 1 ? words.showMoreOfLine(format.tokens(text.length)) : words.showMore(lines);
   return (
     <div className={className} data-folded={(beginning !== undefined && !isWhole) || undefined}>
       <div className="plain-text chat-text" dir="auto">
@@ -22,7 +27,7 @@ export function PlainText({ text, className }: { text: string; className: string
           aria-expanded={isWhole}
           onClick={() => setWhole(!isWhole)}
         >
-          {isWhole ? words.showLess : words.showMore(text.split("\n").length)}
+          {isWhole ? words.showLess : more}
         </Button>
       )}
     </div>

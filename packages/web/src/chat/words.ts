@@ -80,6 +80,7 @@ export const chatWords = defineWords({
     close: "Close",
 
     showMore: (lines: number) => `Show all (${lines} lines)`,
+    showMoreOfLine: (size: string) => `Show all (${size} characters)`,
     showLess: "Show less",
     image: "Image",
     audio: "Sound",
@@ -254,6 +255,7 @@ export const chatWords = defineWords({
     close: "关闭",
 
     showMore: (lines: number) => `展开全部（${lines} 行）`,
+    showMoreOfLine: (size: string) => `展开全部（${size} 个字符）`,
     showLess: "收起",
     image: "图片",
     audio: "音频",
