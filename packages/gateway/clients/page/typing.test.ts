@@ -1,4 +1,4 @@
-import type { Page } from "playwright-core";
+import type { Page, Route } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { answeredIn, answers, endedAnswers, messageBox, moreOf } from "./in-chat.ts";
 import { goTo, lastAnswer, say, staged, takePicture } from "./stage.ts";
@@ -167,6 +167,33 @@ describe("letters that are keys of commands are typed", () => {
     await expect.poll(() => answers(tab).locator(":scope:focus").count()).toBe(1);
     await tab.keyboard.press("t");
     await tab.waitForURL(/#\/(chats\/)?.*tree/);
+  });
+});
+
+describe("what is typed while a chat is loading", () => {
+  test.each(["mouse", "keyboard"])("is in its composer then, opened by the %s", async (by) => {
+    const { tab } = await answeredIn(stage, "Hello");
+    const row = list(tab).getByRole("link", { name: /^Hello/ });
+    const address = tab.url();
+    await goTo(tab, "#/");
+    await tab.reload();
+    await row.waitFor();
+    const held: Route[] = [];
+    const isChat = (url: URL) => address.endsWith(url.pathname.split("/").at(-1) ?? "");
+    await tab.route(isChat, (route) => void held.push(route));
+    if (by === "mouse") await row.click();
+    else await row.press("Enter");
+    await expect.poll(() => held.length).toBeGreaterThan(0);
+    await tab.getByText("Opening the chat").waitFor();
+    await tab.keyboard.type("can you tell mx");
+    await tab.keyboard.press("Backspace");
+    await tab.keyboard.type("e");
+    for (const route of held) await route.continue();
+    await waitForBox(tab, "can you tell me");
+    await messageBox(tab).and(tab.locator(":focus")).waitFor();
+    await tab.keyboard.type(" more");
+    await waitForBox(tab, "can you tell me more");
+    expect(tab.url()).toBe(address);
   });
 });
 

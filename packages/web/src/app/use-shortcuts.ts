@@ -1,7 +1,7 @@
 import { useEffect } from "react";
 import { usePage } from "../hooks/use-page.ts";
 import { findComposer } from "../parts/composer-focus.ts";
-import { isCharacter, isPressed, writes } from "./key-press.ts";
+import { isCharacter, isPressed, isWriting, writes } from "../parts/key-press.ts";
 
 /**
  * Keys run commands, except those that belong to a field or an open dialog. Characters are typed into the composer, wherever
@@ -71,13 +71,4 @@ function hasVisibleFocus(): boolean {
   return (
     activeElement !== null && activeElement !== body && activeElement.matches(":focus-visible")
   );
-}
-
-const fields = "input:not([type=checkbox], [type=radio]), textarea, [role=menu] *";
-
-function isWriting({ target, key }: KeyboardEvent): boolean {
-  if (!(target instanceof HTMLElement)) return false;
-  if (target.isContentEditable || target.matches(fields)) return true;
-  // An open one has the key for itself.
-  return target.matches("select") && key !== "Escape";
 }

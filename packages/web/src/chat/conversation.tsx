@@ -18,6 +18,7 @@ import { RetryDialog } from "./retry-dialog.tsx";
 import { createThread, shownPath, ThreadContext, type Thread } from "./thread.ts";
 import { ThreadList } from "./thread-list.tsx";
 import { useChatCommands } from "./use-chat-commands.ts";
+import { useTypedEarly } from "./use-typed-early.ts";
 import { useRestore } from "./use-restore.ts";
 import { chatWords } from "./words.ts";
 import "./chat.css";
@@ -34,11 +35,7 @@ function AnyState({ chat, nodeId }: { chat: OpenChat; nodeId: string | undefined
   const state = useCell(chat.state);
   switch (state.is) {
     case "loading":
-      return (
-        <div className="chat-waiting">
-          <Spinner label={words.loading} />
-        </div>
-      );
+      return <Loading chat={chat} />;
     case "missing":
       return <MissingChat />;
     case "failed":
@@ -54,6 +51,16 @@ function AnyState({ chat, nodeId }: { chat: OpenChat; nodeId: string | undefined
     default:
       return unreachable(state);
   }
+}
+
+function Loading({ chat }: { chat: OpenChat }) {
+  const words = useWords(chatWords);
+  useTypedEarly(chat);
+  return (
+    <div className="chat-waiting">
+      <Spinner label={words.loading} />
+    </div>
+  );
 }
 
 interface ReadyProps {

@@ -33,3 +33,13 @@ export function writes({ key, ctrlKey, metaKey, altKey }: KeyPress): boolean {
 export function isCharacter({ key, ctrlKey, metaKey, altKey }: KeyPress): boolean {
   return /^.$/su.test(key) && key !== " " && !ctrlKey && !metaKey && !altKey;
 }
+
+const fields = "input:not([type=checkbox], [type=radio]), textarea, [role=menu] *";
+
+/** Whether a key was pressed in something that takes characters itself. */
+export function isWriting({ target, key }: Pick<KeyboardEvent, "target" | "key">): boolean {
+  if (!(target instanceof HTMLElement)) return false;
+  if (target.isContentEditable || target.matches(fields)) return true;
+  // An open one has the key for itself.
+  return target.matches("select") && key !== "Escape";
+}
