@@ -54,6 +54,8 @@ export interface GatewayOptions {
   /** Where the gateway's user keeps things, Codex's configuration among them; undefined: nobody looks there. */
   world?: World | undefined;
   logTo: LogTarget;
+  /** The caller shows `storeProblem` and `mcpProblems` to a person: they are not logged at the start. */
+  showsProblems?: boolean;
   /** Where tasks are kept, instead of what the configuration says. It is closed with the gateway. */
   store?: Store;
   /** Agents from code, beside those of the configuration. */
@@ -75,6 +77,8 @@ export interface Gateway {
   discovery: ModelDiscovery;
   /** Why there are no chats and tasks now, if there are none. */
   readonly storeProblem: string | undefined;
+  /** MCP servers that cannot be started, as far as that is known at the start. */
+  readonly mcpProblems: readonly string[];
   log: Log;
   /** Takes no more requests, lets those that run end within the limit, and ends the rest. */
   drain(): Promise<void>;
@@ -165,7 +169,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     url: () => url,
     isDraining: () => http.draining,
   };
-  for (const { problem } of status.mcp()) if (problem !== undefined) log.warn(problem);
+  const mcpProblems = status.mcp().flatMap(({ problem }) => problem ?? []);
+  if (options.showsProblems !== true) logProblems(log, tasks.problem?.message, mcpProblems);
   const session = sessionServer(config.server, version, log);
   const through = (path: string) => (call: Call) => servePassthrough(call, replies, path);
   const http = httpServer(
@@ -222,6 +227,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     get storeProblem() {
       return tasks.problem?.message;
     },
+    mcpProblems,
     log,
     async drain() {
       tasks.letGo();
@@ -278,6 +284,15 @@ function withAgents(config: Config, agents: readonly Agent[]): Config {
     },
   ]);
   return { ...config, agents: new Map([...config.agents, ...listed]) };
+}
+
+export function logProblems(
+  log: Log,
+  storeProblem: string | undefined,
+  mcpProblems: readonly string[],
+): void {
+  if (storeProblem !== undefined) log.error(`no tasks for now: ${storeProblem}`);
+  for (const problem of mcpProblems) log.warn(problem);
 }
 
 /** A folder that cannot be written costs what is sealed at the next start, and nothing else. */

@@ -26,6 +26,13 @@ test("a second gateway on the same data says so at its start, and how to give it
   const first = await started(["--port", "0"], cwd);
   expect(first.stdout()).not.toContain("No chats and no tasks");
   const second = await started(["--port", "0"], cwd);
+  // Once, and not as a line of the log as well.
+  expect(second.stderr()).not.toContain("in use by process");
+  const inJson = deltawire(["--port", "0", "--json"], { cwd });
+  await expect.poll(() => inJson.stdout(), { timeout: 30_000 }).toContain('"store_problem"');
+  await expect.poll(() => inJson.stderr()).toMatch(/^\{"level":50,.*in use by process/m);
+  inJson.child.kill("SIGKILL");
+  await inJson.ended;
   await expect
     .poll(() => second.stdout())
     .toMatch(/No chats and no tasks: .*shared\.db is in use by process \d+/);
@@ -43,6 +50,16 @@ test("a second gateway on the same data says so at its start, and how to give it
   expect((await fetch(`${third.url}/api/chats`)).status).toBe(200);
   expect(existsSync(join(cwd, "third", "deltawire.db"))).toBe(true);
   await Promise.all([first.stop(), second.stop(), third.stop()]);
+});
+
+test("an MCP program that is missing is named once, in plain words", async () => {
+  const cwd = temporaryFolder(`${toml}[mcp.tickets]\ncommand = "deltawire-no-such-program"\n`);
+  const gateway = await started(["--port", "0"], cwd);
+  await expect
+    .poll(() => gateway.stdout())
+    .toMatch(/^Warning: MCP server "tickets": there is no program .* until then\.$/m);
+  expect(gateway.stderr()).not.toContain("tickets");
+  await gateway.stop();
 });
 
 test("--data that is no folder is refused with a sentence", async () => {

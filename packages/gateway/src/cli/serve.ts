@@ -1,7 +1,7 @@
 import { isUnspecified } from "../config/addresses.ts";
 import { dataFolderOf } from "../config/find.ts";
 import { configFileOf, type LoadedConfig } from "../config/load.ts";
-import { startGateway, type Gateway } from "../gateway.ts";
+import { logProblems, startGateway, type Gateway } from "../gateway.ts";
 import { storeFile } from "../tasks/start-tasks.ts";
 import { unreachable } from "../unreachable.ts";
 import { version } from "../version.ts";
@@ -25,6 +25,7 @@ export async function serve(
       configFile: configFileOf(loaded),
       world: terminal,
       logTo: stderr,
+      showsProblems: !flags.json,
     }),
   );
   // Whoever reads the greeting may tell it to stop at once.
@@ -34,11 +35,13 @@ export async function serve(
       ? `${JSON.stringify(summary(gateway, loaded))}\n`
       : greeting(gateway, loaded, flags, terminal),
   );
-  if (isGreeted === false)
+  if (isGreeted === false) {
     gateway.log.warn(
       { url: gateway.url, cause: stdout.failure?.message },
       "listening; standard output cannot be written",
     );
+    if (!flags.json) logProblems(gateway.log, gateway.storeProblem, gateway.mcpProblems);
+  }
   await stopped;
   if (!flags.json) stderr.write("Stopping: open streams may finish. Once more to stop at once.\n");
   process.once("SIGINT", () => process.exit(130));
@@ -86,7 +89,7 @@ function summary({ url, config, storeProblem }: Gateway, { source }: LoadedConfi
 }
 
 function greeting(
-  { url, config, storeProblem }: Gateway,
+  { url, config, storeProblem, mcpProblems }: Gateway,
   loaded: LoadedConfig,
   given: Flags,
   terminal: Terminal,
@@ -124,7 +127,8 @@ function greeting(
   ];
   const table = lines.map(([name = "", text = ""]) => `  ${name.padEnd(10)} ${text}\n`).join("");
   const problem = storeProblem === undefined ? "" : `\nNo chats and no tasks: ${storeProblem}\n`;
-  return `Deltawire ${version} is listening on ${url}\n${table}${problem}`;
+  const missing = mcpProblems.map((each) => `\nWarning: ${each}.\n`).join("");
+  return `Deltawire ${version} is listening on ${url}\n${table}${problem}${missing}`;
 }
 
 function keptIn(file: string | undefined): string {

@@ -50,7 +50,6 @@ export class ServedTasks {
     this.#options = options;
     this.#state = state;
     if (state.is === "open") return;
-    options.log.error(`no tasks for now: ${state.problem.message}`);
     this.#tryAgain();
   }
 
