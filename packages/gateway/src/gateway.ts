@@ -31,6 +31,7 @@ import {
 import { httpServer, type Patience } from "./http/server.ts";
 import { createLog, type Log, type LogTarget } from "./log.ts";
 import { askForModels } from "./models/ask-upstream.ts";
+import { upstreamProblem } from "./models/upstream-problem.ts";
 import { ModelDiscovery } from "./models/discovery.ts";
 import { ModelListCache } from "./models/list-cache.ts";
 import { modelsOf, resolveModel } from "./models/resolve.ts";
@@ -88,6 +89,8 @@ export interface Gateway {
 const longestName = 300;
 /** How long a list, or a name that nobody knows yet, waits for upstreams that have not told their models. */
 const firstAnswersMs = 1500;
+/** How soon upstreams that failed are asked for their models again while none is known. */
+const failedAgainMs = 1000;
 
 /** Puts the parts together and listens. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
@@ -146,8 +149,19 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     targetsOf,
     discovered: () => discovery.snapshot(),
     async whenDiscovered() {
+      const known = discovery.snapshot();
+      const isEmpty = [...config.upstreams.values()].every(
+        (upstream) => modelsOf(upstream, known).size === 0,
+      );
+      // A server that has come up meanwhile should not have to wait for its turn.
+      if (isEmpty) discovery.askFailed(failedAgainMs);
       await discovery.ready(firstAnswersMs);
       return discovery.snapshot();
+    },
+    problemOf(name) {
+      const upstream = relay.upstreams.get(name);
+      if (upstream === undefined) return undefined;
+      return upstreamProblem(upstream, discovery.standing(upstream.config), relay.redactor);
     },
     builtInAgents: agents,
     log,

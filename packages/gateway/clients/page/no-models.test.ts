@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
 import type { Page } from "playwright-core";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { runningGateway, upstreamToml } from "../../test/running-gateway.ts";
@@ -23,6 +26,21 @@ async function write(tab: Page, box: string, words: string): Promise<void> {
   await field.fill(words);
   await field.press("Enter");
 }
+
+/** A server on loopback that can be away; `script` answers what it is asked. */
+async function serverAt(script: RequestListener, port = 0) {
+  const server = createServer(script);
+  server.listen(port, "127.0.0.1");
+  await once(server, "listening");
+  const close = async () => {
+    server.closeAllConnections();
+    if (server.listening) await new Promise((resolve) => void server.close(resolve));
+  };
+  onTestFinished(close);
+  return { port: (server.address() as AddressInfo).port, close };
+}
+
+const baseUrl = ({ port }: { port: number }) => `http://127.0.0.1:${port}/v1`;
 
 /** An upstream that lists no model, as one that is away. */
 const nobody = upstreamToml("away", "http://127.0.0.1:9/v1");
@@ -64,4 +82,58 @@ test("the configured model can be asked though its upstream lists nothing", asyn
   await write(tab, "Message", "Hello");
   await tab.getByRole("article", { name: "You" }).waitFor();
   expect(await chats()).toBe(1);
+});
+
+describe("where upstreams are configured and none lists a model", () => {
+  test("the start page names each with its problem, and keeps what is written", async () => {
+    const key = "sk-wrong-0123456789abcdef";
+    const rejecting = await serverAt((_request, response) => {
+      response.writeHead(401, { "content-type": "application/json" });
+      response.end(JSON.stringify({ error: { message: `Incorrect key ${key}` } }));
+    });
+    const website = await serverAt((_request, response) => {
+      response.writeHead(200, { "content-type": "text/html" });
+      response.end("<!doctype html><title>Welcome</title>");
+    });
+    const { person } = await openedWith(
+      nobody +
+        upstreamToml("keyed", baseUrl(rejecting), { api_key: key }) +
+        upstreamToml("site", baseUrl(website)),
+    );
+    const tab = await person.tab();
+    const problems = tab.getByRole("status", { name: "No upstream has listed a model yet" });
+    await problems.getByText(/away: .*connection was refused/).waitFor();
+    await problems.getByText(/keyed: .*refused the key with 401/).waitFor();
+    await problems.getByText(/site: .*answered HTML/).waitFor();
+    expect(await problems.textContent()).not.toContain(key);
+    expect(await tab.getByText("No model is configured yet").count()).toBe(0);
+    await messageBox(tab).fill("Hello");
+    const asked = tab.waitForResponse("**/api/chats/choices");
+    await problems.getByRole("button", { name: "Try again" }).click();
+    await asked;
+    expect(await messageBox(tab).inputValue()).toBe("Hello");
+    await takePicture(tab, "upstream-problems");
+  });
+
+  test("a server that comes up is there without a reload, beside what was written", async () => {
+    const before = await serverAt(() => undefined);
+    await before.close();
+    const { person } = await openedWith(upstreamToml("local", baseUrl(before)));
+    const tab = await person.tab();
+    await tab.getByText(/local: .*connection was refused/).waitFor();
+    await messageBox(tab).fill("Hello");
+    await serverAt((_request, response) => {
+      response.writeHead(200, { "content-type": "application/json" });
+      response.end(JSON.stringify({ object: "list", data: [{ id: "only", object: "model" }] }));
+    }, before.port);
+    await tab.getByRole("button", { name: "Answered by: local/only" }).waitFor();
+    expect(await tab.getByText(/connection was refused/).count()).toBe(0);
+    expect(await messageBox(tab).inputValue()).toBe("Hello");
+  });
+});
+
+test("without any upstream the start page says what to configure", async () => {
+  const { person } = await openedWith("[server]\nport = 0\ndemo = false\n");
+  const tab = await person.tab();
+  await tab.getByText("No model is configured yet").waitFor();
 });

@@ -14,6 +14,7 @@ export function chatChoices(
   config: Config,
   discovered: Discovered,
   learned?: Learned,
+  problemOf: (upstream: string) => string | undefined = () => undefined,
 ): ChatChoices {
   const {
     settings,
@@ -29,6 +30,10 @@ export function chatChoices(
     models: namesOf(config, discovered).map((id) => {
       const { options: _options, ...abilities } = abilitiesOf(id, config, discovered, learned);
       return { name: id, ...abilities };
+    }),
+    upstreams: [...config.upstreams.keys()].map((name) => {
+      const problem = problemOf(name);
+      return problem === undefined ? { name } : { name, problem };
     }),
     agents: [...config.agents.values()].map(({ name, description, model }) => ({
       name,

@@ -370,6 +370,10 @@ export const chatSchemas: Record<string, Schema> = {
         },
       }),
     ),
+    upstreams: {
+      ...listOf(shape({ name: text, problem: text }, ["problem"])),
+      description: "`problem`: why it has listed no models, or why its last request failed.",
+    },
     agents: listOf(shape({ name: text, description: text, model: text })),
     tool_groups: listOf(text),
     skills: listOf(shape({ name: text, description: text, always: yesOrNo, when: text }, ["when"])),

@@ -78,6 +78,15 @@ export class ModelDiscovery {
     clearTimeout(timer);
   }
 
+  /** Those that failed at least `ms` milliseconds ago are asked again, before it is their time. */
+  askFailed(ms: number): void {
+    const latest = this.#options.now() - ms;
+    for (const [upstream, state] of this.#states)
+      if (state.is === "failed" && state.at <= latest)
+        this.#states.set(upstream, { is: "unasked" });
+    this.#refresh();
+  }
+
   /** How it is known what an upstream has. */
   standing(upstream: UpstreamConfig): DiscoveryStanding {
     const state = this.#states.get(upstream);

@@ -13,6 +13,8 @@ import { startTasks, type Tasks, type TasksOptions } from "./start-tasks.ts";
 import { taskProblem } from "./task-problem.ts";
 
 export interface ServedTasksOptions extends TasksOptions {
+  /** What is wrong with the upstream of that name, in words that may be shown. */
+  problemOf: (upstream: string) => string | undefined;
   /** How soon a store that could not be opened is tried again; 5 s unless told. */
   againMs?: number | undefined;
 }
@@ -116,7 +118,7 @@ export class ServedTasks {
 }
 
 async function opened(options: ServedTasksOptions): Promise<State> {
-  const { beatMs, config, relay, whenDiscovered } = options;
+  const { beatMs, config, relay, whenDiscovered, problemOf } = options;
   let tasks: Tasks;
   try {
     tasks = await startTasks(options);
@@ -140,7 +142,7 @@ async function opened(options: ServedTasksOptions): Promise<State> {
         store,
         keyed: service.keyed,
         streams: chatStreams,
-        choices: async () => chatChoices(config, await whenDiscovered(), relay.lessons),
+        choices: async () => chatChoices(config, await whenDiscovered(), relay.lessons, problemOf),
       }),
     },
     agents: {

@@ -208,6 +208,8 @@ export interface InputReply {
 /** `GET /api/chats/choices`: what a chat can be set to. */
 export interface ChatChoices {
   readonly models: readonly ModelChoice[];
+  /** Where models are. `problem`: why it has listed none, or why its last request failed. */
+  readonly upstreams: readonly { readonly name: string; readonly problem?: string }[];
   readonly agents: readonly {
     readonly name: string;
     readonly description: string;

@@ -69,7 +69,7 @@ export const composerWords = defineWords({
     noModel: "No model",
     chooseModel: "It cannot be sent: no model is chosen. Choose one below the message.",
     noModelYet:
-      "It cannot be sent: there is no model yet. Add an upstream to the gateway's configuration; what you wrote stays here.",
+      "It cannot be sent: there is no model yet. The page of upstreams says why; what you wrote stays here.",
     takesImages: "sees pictures",
     takesAudio: "hears",
     takesFiles: "reads PDF",
@@ -108,6 +108,9 @@ export const composerWords = defineWords({
     noModelsText:
       "Add an upstream to the gateway's configuration, or start it with demo = true under [server] to try everything without a key. The page of upstreams shows how.",
     goUpstreams: "Open upstreams",
+    noModelsKnown: "No upstream has listed a model yet",
+    listsNone: "has listed no model; one can still be chosen by its name, as upstream/model",
+    tryAgain: "Try again",
     codexTitle: "Connect Codex",
     codexText: "The exact lines to paste, for your models",
     weatherTitle: "A tool and its reference",
@@ -189,7 +192,7 @@ export const composerWords = defineWords({
     groupSound: "声音",
     noModel: "无模型",
     chooseModel: "无法发送：还没有选择模型，请在输入框下方选择。",
-    noModelYet: "无法发送：还没有可用的模型。请在网关配置中添加上游，写下的内容会留在这里。",
+    noModelYet: "无法发送：还没有可用的模型，原因见上游页面。写下的内容会留在这里。",
     takesImages: "能看图",
     takesAudio: "能听音频",
     takesFiles: "能读 PDF",
@@ -227,6 +230,9 @@ export const composerWords = defineWords({
     noModelsText:
       "请在网关配置中添加一个上游；或在 [server] 下写 demo = true 再启动，无需密钥即可试用全部功能。上游页面有说明。",
     goUpstreams: "打开上游页面",
+    noModelsKnown: "还没有上游列出模型",
+    listsNone: "没有列出模型，仍可按 上游/模型 的写法选择",
+    tryAgain: "重试",
     codexTitle: "连接 Codex",
     codexText: "为你的模型准备好的配置，直接粘贴",
     weatherTitle: "工具与引用",

@@ -9,6 +9,7 @@ import { useWords } from "../words/use-words.ts";
 import { Composer } from "./composer.tsx";
 import { composerWords } from "./composer-words.ts";
 import { DemoHint } from "./demo-hint.tsx";
+import { UpstreamProblems } from "./upstream-problems.tsx";
 import { startChat } from "./start-chat.ts";
 import { answererIn } from "./who-answers.ts";
 import { isOnlyDemo, suggestionsFor, type Suggestion } from "./suggestions.ts";
@@ -28,7 +29,7 @@ export function NewChat() {
         <h1>{words.greeting}</h1>
         <p className="chat-start-about">{words.greetingText}</p>
         {choices !== undefined && isOnlyDemo(choices) && <DemoHint className="chat-start-demo" />}
-        {isEmpty ? (
+        {isEmpty && choices.upstreams.length === 0 ? (
           <Empty title={words.noModelsTitle} text={words.noModelsText}>
             <Button kind="primary" icon="plug" onClick={() => page.router.go({ is: "upstreams" })}>
               {words.goUpstreams}
@@ -36,8 +37,11 @@ export function NewChat() {
           </Empty>
         ) : (
           <>
+            {isEmpty && <UpstreamProblems upstreams={choices.upstreams} />}
             <Composer chat={undefined} parent={null} running={undefined} />
-            {choices !== undefined && <Suggestions suggestions={suggestionsFor(choices)} />}
+            {choices !== undefined && !isEmpty && (
+              <Suggestions suggestions={suggestionsFor(choices)} />
+            )}
           </>
         )}
       </div>

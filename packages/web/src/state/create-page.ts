@@ -3,7 +3,6 @@ import {
   followChats,
   type Attachment,
   type ChatChange,
-  type ChatChoices,
   type ChatSettings,
 } from "@deltawire/tasks/chats";
 import { EventLine } from "../gateway/event-line.ts";
@@ -23,6 +22,7 @@ import { createNewChatSettings } from "./new-chat-settings.ts";
 import { OpenChats } from "./open-chats.ts";
 import type { Page } from "./page.ts";
 import { createPreferences } from "./preferences.ts";
+import { createChoices } from "./read-choices.ts";
 import { createTelling, textOf } from "./telling.ts";
 import { createToasts } from "./toasts.ts";
 import { stateWords } from "./words.ts";
@@ -49,7 +49,11 @@ export function createPage(world: World): Page {
     world,
     onNotKept: () => telling.error(telling.words().draftNotKept),
   });
-  const choices = cell<ChatChoices | undefined>(undefined);
+  const readChoices = createChoices({
+    client,
+    world,
+    mayAsk: () => session.state.get().is === "open" && line.state.get().is === "live",
+  });
   const retrying = cell<ReadonlySet<string>>(new Set());
 
   const tasks = new FollowedTasks({
@@ -129,7 +133,7 @@ export function createPage(world: World): Page {
     onLive() {
       chats.catchUp();
       void approvals.read();
-      void client.choices().then(choices.set, () => undefined);
+      void readChoices.read();
     },
   });
 
@@ -157,7 +161,8 @@ export function createPage(world: World): Page {
     session,
     connection,
     list,
-    choices,
+    choices: readChoices.choices,
+    readChoices: () => readChoices.read(),
     retrying,
     approvals,
     preferences,
@@ -183,6 +188,7 @@ export function createPage(world: World): Page {
     close() {
       drafts.leave("gone");
       cancelLook();
+      readChoices.close();
       stopLeaving();
       stopHearing();
       stopComingBack();

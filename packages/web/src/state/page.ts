@@ -33,6 +33,8 @@ export interface Page {
   readonly connection: Cell<Connection>;
   readonly list: ChatList;
   readonly choices: Cell<ChatChoices | undefined>;
+  /** Asks what there is to choose from, now. */
+  readChoices(): Promise<void>;
   readonly approvals: Approvals;
   readonly preferences: PreferencesCell;
   readonly router: Router;

@@ -17,6 +17,7 @@ export function model(name: string, more: Partial<ModelChoice> = {}): ModelChoic
 export function choices(more: Partial<ChatChoices> = {}): ChatChoices {
   return {
     models: [model("demo/clean"), model("demo/painter", { type: "image-gen" })],
+    upstreams: [{ name: "demo" }],
     agents: [{ name: "demo-agent", description: "Shows what it can", model: "demo/clean" }],
     tool_groups: ["web", "time"],
     skills: [],
