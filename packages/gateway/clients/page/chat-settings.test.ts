@@ -59,6 +59,8 @@ describe("who answers", () => {
   test("stops at the limits of the chat", async () => {
     const tab = await opened();
     const dialog = await settings(tab, "Tools");
+    const seconds = dialog.getByRole("textbox", { name: "Seconds" });
+    expect(await seconds.getAttribute("placeholder")).toBe("Default: 7 days");
     await dialog.getByRole("textbox", { name: "Rounds" }).fill("many");
     await dialog.getByRole("button", { name: "Save" }).click();
     await dialog.getByText("Write a number.").waitFor();

@@ -1,4 +1,5 @@
 import { Input, Select, Switch } from "../parts/field.tsx";
+import { useFormat } from "../words/format.ts";
 import { useWords } from "../words/use-words.ts";
 import { SettingField, SettingGroup, type SectionProps } from "./setting-field.tsx";
 import { limitNames, resultPolicies } from "./settings-form.ts";
@@ -7,6 +8,7 @@ import { settingsWords } from "./settings-words.ts";
 /** What the model may call, and how far it may go. */
 export function ToolSettings({ form, choices, defaults, errorAt, change }: SectionProps) {
   const words = useWords(settingsWords);
+  const format = useFormat();
   const groups = form.toolGroups ?? defaults?.tool_groups ?? [];
   const skills = form.skills ?? defaults?.skills ?? [];
   const offeredGroups = withGone(choices?.tool_groups ?? [], groups);
@@ -87,6 +89,8 @@ export function ToolSettings({ form, choices, defaults, errorAt, change }: Secti
         <div className="chat-settings-row">
           {limitNames.map((name) => {
             const usual = defaults?.limits[name];
+            const shown =
+              usual !== undefined && name === "seconds" ? format.period(usual) : String(usual);
             const set = (value: string) =>
               change(`limits.${name}`, { limits: { ...form.limits, [name]: value } });
             return (
@@ -99,7 +103,7 @@ export function ToolSettings({ form, choices, defaults, errorAt, change }: Secti
               >
                 <Input
                   inputMode={name === "cost" ? "decimal" : "numeric"}
-                  placeholder={usual === undefined ? words.notSet : words.usual(String(usual))}
+                  placeholder={usual === undefined ? words.notSet : words.usual(shown)}
                   value={form.limits[name]}
                   onChange={(event) => set(event.currentTarget.value)}
                 />

@@ -6,6 +6,8 @@ import type { Language } from "./words.ts";
 export interface Format {
   /** `0.4 s`, `12 s`, `3 min 5 s`, `2 h 10 min`. */
   duration(ms: number): string;
+  /** Of a setting, in the largest unit that says it exactly: `7 days`, `90 seconds`. */
+  period(seconds: number): string;
   /** `830`, `12.4k`, `1.2M`. */
   tokens(count: number): string;
   /** Up to four places, as prices of tokens are small. */
@@ -29,6 +31,7 @@ export function formatFor(language: Language): Format {
   const units = language === "zh" ? chineseUnits : englishUnits;
   return {
     duration: (ms) => durationIn(ms, units),
+    period: (seconds) => periodIn(seconds, language),
     tokens: (count) => (count < 1000 ? String(count) : short.format(count)),
     cost: (sum) => (sum === 0 ? "0" : sum < 0.0001 ? "<0.0001" : trimmed(sum)),
     bytes(size) {
@@ -72,6 +75,21 @@ function durationIn(ms: number, { s, min, h }: Units): string {
   const minutes = Math.floor(seconds / 60);
   if (minutes < 60) return `${minutes}${min} ${seconds % 60}${s}`;
   return `${Math.floor(minutes / 60)}${h} ${minutes % 60}${min}`;
+}
+
+const periods = [
+  ["day", 86_400],
+  ["hour", 3_600],
+  ["minute", 60],
+] as const;
+
+function periodIn(seconds: number, language: Language): string {
+  const [unit, length] = periods.find(([, each]) => seconds > 0 && seconds % each === 0) ?? [
+    "second",
+    1,
+  ];
+  const style = { style: "unit", unit, unitDisplay: "long" } as const;
+  return new Intl.NumberFormat(language, style).format(seconds / length);
 }
 
 function trimmed(sum: number): string {

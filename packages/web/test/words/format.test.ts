@@ -18,6 +18,16 @@ test.each([
   expect(english.duration(ms)).toBe(words);
 });
 
+test.each([
+  [604_800, "7 days", "7天"],
+  [7_200, "2 hours", "2小时"],
+  [60, "1 minute", "1分钟"],
+  [90, "90 seconds", "90秒钟"],
+  [0, "0 seconds", "0秒钟"],
+])("a period of %d seconds is %s", (seconds, inEnglish, inChinese) => {
+  expect([english.period(seconds), chinese.period(seconds)]).toEqual([inEnglish, inChinese]);
+});
+
 test("durations are told in the language of the page", () => {
   expect(chinese.duration(185_000)).toBe("3 分 5 秒");
 });
