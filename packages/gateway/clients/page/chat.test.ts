@@ -217,18 +217,6 @@ describe("an answer that comes", () => {
     expect(await answerTop()).toBe(top);
   });
 
-  test("has its usage open while it runs, and still when it has ended", async () => {
-    const tab = await (await stage.person()).tab(await stage.chat({ agent: "demo-agent" }));
-    held.holdAfter(1, "answered");
-    await say(tab, "What is the weather in Paris?");
-    await lastAnswer(tab).getByTitle("Tokens and cost").click();
-    const rows = tab.getByRole("dialog", { name: "Tokens and cost" });
-    await rows.waitFor();
-    expect(await rows.getByText("Model requests").count()).toBe(0);
-    held.letGo();
-    await rows.getByText("Model requests").waitFor();
-  });
-
   test("is stopped, keeps what it has said, and goes on from there", async () => {
     const tab = await (await stage.person()).tab(await stage.chat({ model: "lab/clean" }));
     held.holdAfter(100);
@@ -250,6 +238,24 @@ describe("an answer that comes", () => {
     await answer.getByRole("button", { name: "Retry" }).waitFor();
     expect(await answer.innerText()).toContain(before);
     expect(await answers(tab).count()).toBe(1);
+  });
+
+  test("has its usage open while it goes on, and still when it has ended", async () => {
+    const tab = await (await stage.person()).tab(await stage.chat({ model: "lab/clean" }));
+    held.holdAfter(100);
+    await say(tab, "long 2000");
+    const answer = lastAnswer(tab);
+    await answer.getByText("this is a long answer").waitFor();
+    await tab.getByRole("button", { name: "Stop the answer" }).click();
+    held.holdAfter(5);
+    await answer.getByRole("button", { name: "Continue" }).click();
+    await answer.getByRole("button", { name: "Stop", exact: true }).waitFor();
+    await answer.getByTitle("Tokens and cost").click();
+    const rows = tab.getByRole("dialog", { name: "Tokens and cost" });
+    await rows.waitFor();
+    expect(await rows.getByText("Model requests").count()).toBe(0);
+    held.letGo();
+    await rows.getByText("Model requests").waitFor();
   });
 
   test("shows that it is thinking, for how long, and what, to who wants to see it", async () => {

@@ -9,7 +9,9 @@ import { barriersOn, endedAnswer, lastAnswer, say, staged, takePicture } from ".
 /* An upstream that is away: the page says so, counts down, and offers what can be done. */
 
 /** Refuses everything, as a server does that is being started. */
+let requests = 0;
 const broken = createServer((request, response) => {
+  requests += 1;
   request.resume();
   response.writeHead(503, { "content-type": "application/json" });
   response.end('{"error": {"message": "the model is still loading"}}');
@@ -22,7 +24,8 @@ afterAll(() => void broken.close());
 const toml = upstreamToml("broken", `http://127.0.0.1:${port}/v1`, { models: ["m"] });
 
 describe("a model that cannot answer", () => {
-  const stage = staged({ toml });
+  // Long enough for a busy machine to look at it.
+  const stage = staged({ toml, chats: "retry_seconds = 300" });
 
   test.each([
     {
@@ -79,8 +82,9 @@ describe("a model that is given up", () => {
     await expectText(failure, /still loading/);
     await takePicture(tab, "given-up");
     expect(await barriersOn(tab)).toEqual([]);
+    const before = requests;
     await failure.getByRole("button", { name: "Retry" }).click();
-    await tab.locator(".answer-retry").waitFor();
+    await expect.poll(() => requests, { timeout: 60_000 }).toBeGreaterThan(before);
     await failure.waitFor({ timeout: 60_000 });
     await failure.getByRole("button", { name: "Choose another model" }).click();
     const dialog = tab.getByRole("dialog");
