@@ -137,3 +137,35 @@ test("without any upstream the start page says what to configure", async () => {
   const tab = await person.tab();
   await tab.getByText("No model is configured yet").waitFor();
 });
+
+describe("a model of a server that lists none", () => {
+  test.each([
+    {
+      locale: "en-US",
+      who: "Answered by: No model",
+      use: "Use nolist/foo",
+      name: "Answered by: nolist/foo",
+    },
+    { locale: "zh-CN", who: /无模型/, use: "使用 nolist/foo", name: /nolist\/foo/ },
+  ])("can be chosen by its name: $locale", async ({ locale, who, use, name }) => {
+    const asked: string[] = [];
+    const server = await serverAt((request, response) => {
+      asked.push(`${request.method} ${request.url}`);
+      response.writeHead(404, { "content-type": "application/json" });
+      response.end("{}");
+    });
+    const toml = `[chats]\ntitles = false\n${upstreamToml("nolist", baseUrl(server))}`;
+    const { person } = await openedWith(toml, { locale });
+    const tab = await person.tab();
+    await tab.getByRole("button", { name: who }).click();
+    await tab.getByRole("combobox").fill("nolist/foo");
+    await tab.getByRole("option", { name: use }).waitFor();
+    await takePicture(tab, `written-model-${locale}`);
+    await tab.getByRole("combobox").press("Enter");
+    await tab.getByRole("button", { name }).waitFor();
+    const box = tab.locator("form textarea");
+    await box.fill("Hello");
+    await box.press("Enter");
+    await expect.poll(() => asked).toContain("POST /v1/chat/completions");
+  });
+});

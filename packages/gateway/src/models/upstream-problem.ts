@@ -1,6 +1,5 @@
-import { errorText } from "@deltawire/agent";
+import { errorText, type Redactor } from "@deltawire/agent";
 import type { Upstream } from "../relay/upstream.ts";
-import type { Redactor } from "@deltawire/agent";
 import type { DiscoveryStanding } from "./discovery.ts";
 
 /** Why nobody can be sure of an answer of this upstream, in words that may be shown; undefined: nothing is known against it. */

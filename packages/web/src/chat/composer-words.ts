@@ -66,6 +66,8 @@ export const composerWords = defineWords({
     groupChat: "Models",
     groupPictures: "Pictures",
     groupSound: "Sound",
+    groupWritten: "By its name",
+    writtenModel: (name: string) => `Use ${name}`,
     noModel: "No model",
     chooseModel: "It cannot be sent: no model is chosen. Choose one below the message.",
     noModelYet:
@@ -190,6 +192,8 @@ export const composerWords = defineWords({
     groupChat: "模型",
     groupPictures: "图片",
     groupSound: "声音",
+    groupWritten: "按名称",
+    writtenModel: (name: string) => `使用 ${name}`,
     noModel: "无模型",
     chooseModel: "无法发送：还没有选择模型，请在输入框下方选择。",
     noModelYet: "无法发送：还没有可用的模型，原因见上游页面。写下的内容会留在这里。",

@@ -1,11 +1,19 @@
 import { useId, useLayoutEffect, useMemo, useRef, useState, type KeyboardEvent } from "react";
 import type { ModelChoice } from "@deltawire/tasks/chats";
+import { useCell } from "../hooks/use-cell.ts";
+import { usePage } from "../hooks/use-page.ts";
 import { Icon, type IconName } from "../parts/icon.tsx";
 import { placeBeside } from "../parts/place-beside.ts";
 import { usePopoverBeside } from "../parts/use-popover-beside.ts";
 import { useWords } from "../words/use-words.ts";
 import { composerWords } from "./composer-words.ts";
-import { choicesFound, type Choice, type ChoiceGroup, type Who } from "./who-answers.ts";
+import {
+  choicesFound,
+  writtenChoice,
+  type Choice,
+  type ChoiceGroup,
+  type Who,
+} from "./who-answers.ts";
 
 interface ModelPickerProps {
   /** What is chosen by it, for those who cannot see where it stands. */
@@ -92,7 +100,9 @@ function OpenPicker(props: OpenPickerProps) {
   const popover = useRef<HTMLDivElement>(null);
   const [query, setQuery] = useState("");
   const found = useMemo(() => choicesFound(choices, query), [choices, query]);
-  const shown = found.slice(0, most);
+  const upstreams = useCell(usePage().choices)?.upstreams ?? [];
+  const written = writtenChoice(query, choices, upstreams);
+  const shown = [...found.slice(0, most), ...(written === undefined ? [] : [written])];
   const first = query === "" ? shown.findIndex(({ who }) => isSame(who, chosen)) : 0;
   const [moved, setMoved] = useState<number | undefined>(undefined);
   const at = Math.min(moved ?? Math.max(first, 0), shown.length - 1);
@@ -185,7 +195,7 @@ interface EntryProps {
 
 function Entry({ id, choice, isChosen, isCurrent, onChoose }: EntryProps) {
   const words = useWords(composerWords);
-  const { name, description, model } = choice;
+  const { name, description, group, model } = choice;
   const about =
     description ||
     abilities(model)
@@ -206,7 +216,7 @@ function Entry({ id, choice, isChosen, isCurrent, onChoose }: EntryProps) {
     >
       <span className="chat-picker-check">{isChosen && <Icon name="check" small />}</span>
       <span className="chat-picker-text">
-        <span>{name}</span>
+        <span>{group === "written" ? words.writtenModel(name) : name}</span>
         {about !== "" && <small>{about}</small>}
       </span>
     </div>
@@ -238,6 +248,7 @@ const groupWords = {
   chat: "groupChat",
   pictures: "groupPictures",
   sound: "groupSound",
+  written: "groupWritten",
 } as const satisfies Record<ChoiceGroup, string>;
 
 function groupsOf(choices: readonly Choice[]) {

@@ -47,7 +47,7 @@ export function isSaid({ agent, model }: Who): boolean {
   return agent !== undefined || model !== undefined;
 }
 
-export type ChoiceGroup = "default" | "agents" | "chat" | "pictures" | "sound";
+export type ChoiceGroup = "default" | "agents" | "chat" | "pictures" | "sound" | "written";
 
 /** An entry of the picker. */
 export interface Choice {
@@ -99,6 +99,23 @@ export function choicesFound(choices: readonly Choice[], query: string): readonl
     const text = `${name} ${description}`.toLowerCase();
     return group !== "default" && words.every((word) => text.includes(word));
   });
+}
+
+/**
+ * A model by the name that somebody has written, `upstream/model`, where none of that name is offered: a server may answer
+ * and list nothing. Undefined: that is no such name.
+ */
+export function writtenChoice(
+  query: string,
+  choices: readonly Choice[],
+  upstreams: ChatChoices["upstreams"],
+): Choice | undefined {
+  const name = query.trim();
+  const slash = name.indexOf("/");
+  const isName = slash > 0 && slash < name.length - 1 && !/\s/.test(name);
+  if (!isName || upstreams.every((each) => each.name !== name.slice(0, slash))) return undefined;
+  if (choices.some((each) => each.name === name)) return undefined;
+  return { ...entryOf("written", name, { model: name }), model: undefined };
 }
 
 /** As the patch of a chat's settings says it: who is not named is taken out. */

@@ -3,6 +3,7 @@ import {
   answererIn,
   choicesFound,
   choicesToPick,
+  writtenChoice,
   patchFor,
   whoAnswersNow,
 } from "../../src/chat/who-answers.ts";
@@ -54,6 +55,15 @@ test("a search finds by all of its words, in names and descriptions, in any case
   expect(names("clean")).toEqual(["demo/clean"]);
   expect(names("clean painter")).toEqual([]);
   expect(names(" ")).toHaveLength(all.length);
+});
+
+test("a model that is not listed is offered by its whole name, of an upstream that there is", () => {
+  const all = choicesToPick(choices());
+  const written = (query: string) =>
+    writtenChoice(query, all, [{ name: "demo" }, { name: "nolist" }]);
+  expect(written(" nolist/org/foo ")).toMatchObject({ who: { model: "nolist/org/foo" } });
+  for (const query of ["", "/", "nolist", "nolist/", "other/foo", "nolist/a b", "demo/clean"])
+    expect(written(query)).toBeUndefined();
 });
 
 test("whoever is chosen takes out the other kind", () => {
