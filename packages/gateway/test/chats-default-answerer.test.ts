@@ -36,6 +36,19 @@ test("a discovered model that its upstream calls no chat model is not the defaul
   expect(defaults.model).toBe("up/talker");
 });
 
+test("an upstream that lists its models late does not take the place of the default", () => {
+  const config = read(upstreamToml("late", away) + upstreamToml("up", away));
+  const defaultWith = (lists: Record<string, string[]>) => {
+    const known = Object.entries(lists).map(
+      ([name, ids]) => [name, ids.map((id) => ({ id }))] as const,
+    );
+    return chatChoices(config, new Map(known)).defaults.model;
+  };
+  expect(defaultWith({ up: ["talker"] })).toBe("up/talker");
+  expect(defaultWith({ late: ["first"], up: ["new", "talker"] })).toBe("up/talker");
+  expect(defaultWith({ late: ["first"], up: ["new"] })).toBe("late/first");
+});
+
 test("the first message waits for the list of models, and its first model answers", async () => {
   let list = (): void => undefined;
   const isAsked = Promise.withResolvers<void>();

@@ -30,13 +30,23 @@ export function configuredAnswerer(config: Config): Answerer | undefined {
   return named === undefined ? undefined : { model: named };
 }
 
+/** The one that was found first, as long as it is listed: an upstream that answers late does not take its place. */
+const found = new WeakMap<Config, { readonly upstream: string; readonly id: string }>();
+
 function listedAnswerer(config: Config, discovered: Discovered): Answerer | undefined {
+  const before = found.get(config);
+  const its = before && config.upstreams.get(before.upstream);
+  if (before && its && modelsOf(its, discovered).has(before.id))
+    return { model: `${before.upstream}/${before.id}` };
   for (const upstream of config.upstreams.values()) {
     if (upstream.name === demo) continue;
     for (const { id, chats } of modelsOf(upstream, discovered).values()) {
       const name = `${upstream.name}/${id}`;
       const isChat = abilitiesOf(name, config, discovered).type === "chat";
-      if (isChat && (chats ?? looksLikeChatModel(name))) return { model: name };
+      if (isChat && (chats ?? looksLikeChatModel(name))) {
+        found.set(config, { upstream: upstream.name, id });
+        return { model: name };
+      }
     }
   }
   return undefined;
