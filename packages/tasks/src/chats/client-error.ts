@@ -6,6 +6,7 @@ export interface ChatApiErrorFacts {
   revision?: number;
   stamp?: number;
   decision?: string;
+  reason?: string;
   cause?: unknown;
 }
 
@@ -20,9 +21,11 @@ export class ChatApiError extends Error {
   readonly stamp: number | undefined;
   /** Of an approval that was decided before: how. */
   readonly decision: string | undefined;
+  /** Why there is no store: `store_in_use`, another gateway uses it. */
+  readonly reason: string | undefined;
 
   constructor(message: string, facts: ChatApiErrorFacts) {
-    const { status, code, param, revision, stamp, decision, cause } = facts;
+    const { status, code, param, revision, stamp, decision, reason, cause } = facts;
     super(message, cause === undefined ? undefined : { cause });
     this.name = "ChatApiError";
     this.status = status;
@@ -31,12 +34,13 @@ export class ChatApiError extends Error {
     this.revision = revision;
     this.stamp = stamp;
     this.decision = decision;
+    this.reason = reason;
   }
 }
 
 /** The error in an answer. What stands between here and the gateway answers in words of its own. */
 export function errorOf(status: number, text: string): ChatApiError {
-  const { error, revision, stamp, approval } = objectOf(parsed(text));
+  const { error, revision, stamp, approval, reason } = objectOf(parsed(text));
   const { code, message, param } = objectOf(error);
   const { decision } = objectOf(objectOf(approval)["resolution"]);
   return new ChatApiError(
@@ -48,6 +52,7 @@ export function errorOf(status: number, text: string): ChatApiError {
       ...(typeof revision === "number" ? { revision } : {}),
       ...(typeof stamp === "number" ? { stamp } : {}),
       ...(typeof decision === "string" ? { decision } : {}),
+      ...(typeof reason === "string" ? { reason } : {}),
     },
   );
 }

@@ -61,7 +61,7 @@ export function ComposerNotices(props: ComposerNoticesProps) {
         </Notice>
       )}
       {obstacle === "sending" && isCutOff && <Notice icon="info">{words.trying}</Notice>}
-      {props.isUnreached && <Notice icon="warning">{words.notSent}</Notice>}
+      {props.isUnreached && <NotSent />}
       {obstacle === "uploading" && <Notice icon="info">{words.waitForUploads}</Notice>}
       {obstacle === "failed upload" && <Notice icon="warning">{words.failedUploads}</Notice>}
       {obstacle === "no model" && <NoModel hasModels={(choices?.models.length ?? 0) > 0} />}
@@ -75,6 +75,15 @@ export function ComposerNotices(props: ComposerNoticesProps) {
         ))}
     </div>
   );
+}
+
+function NotSent() {
+  const words = useWords(composerWords);
+  const isInUse = usePicked(
+    usePage().connection,
+    (connection) => connection.is === "lost" && connection.store?.isInUse === true,
+  );
+  return <Notice icon="warning">{isInUse ? words.notSentInUse : words.notSent}</Notice>;
 }
 
 function NoModel({ hasModels }: { hasModels: boolean }) {

@@ -14,6 +14,8 @@ export const composerWords = defineWords({
     restore: "Restore",
     send: "Send",
     trying: "The gateway cannot be reached. Trying to send it …",
+    notSentInUse:
+      "Not sent: another gateway uses the data. The words stay here; the notice at the top says what to do.",
     notSent: "Not sent: the gateway could not be reached. It stays here until you send it again.",
     stopAnswer: "Stop the answer",
     steer: "Tell now",
@@ -143,6 +145,7 @@ export const composerWords = defineWords({
     restore: "恢复",
     send: "发送",
     trying: "无法连接到网关，正在尝试发送 …",
+    notSentInUse: "未发送：另一个网关正在使用这份数据。内容会留在这里，解决办法见页面顶部的提示。",
     notSent: "未发送：无法连接到网关。内容会留在这里，请再次发送。",
     stopAnswer: "停止回答",
     steer: "立即告知",

@@ -24,10 +24,15 @@ export async function askUntilAnswered<Reply>(
     try {
       return await ask();
     } catch (failure) {
-      const isPassing = failure instanceof ChatApiError && passing.has(failure.status);
-      if (!isPassing || failures + 1 >= mostTries) throw failure;
+      if (!isPassing(failure) || failures + 1 >= mostTries) throw failure;
       const wait = waitAfter(failures + 1, random());
       await new Promise<void>((resolve) => void schedule(wait, resolve));
     }
   }
+}
+
+/** A store that another gateway uses may be so for days: the person should know at once. */
+function isPassing(failure: unknown): boolean {
+  if (!(failure instanceof ChatApiError)) return false;
+  return passing.has(failure.status) && failure.reason !== "store_in_use";
 }

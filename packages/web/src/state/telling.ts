@@ -8,7 +8,7 @@ export interface Telling {
   readonly toasts: Toasts;
   /**
    * Tells by a toast what an action could not do; answers with what it gave. `onUnreachable`: in place of the toast, where
-   * the gateway could not be reached.
+   * the gateway could not be reached, or another one uses its store.
    */
   attempt<Result>(
     action: () => Promise<Result>,
@@ -27,7 +27,8 @@ export function createTelling(toasts: Toasts, words: () => StateWords): Telling 
       try {
         return await action();
       } catch (failure) {
-        if (onUnreachable !== undefined && isUnreachable(failure)) onUnreachable();
+        if (onUnreachable !== undefined && (isUnreachable(failure) || isStoreInUse(failure)))
+          onUnreachable();
         else error(textOf(failure, words()));
         return undefined;
       }
@@ -48,6 +49,11 @@ function isWithoutModel(failure: unknown): boolean {
   return (
     failure instanceof ChatApiError && failure.code === "cannot_send" && failure.param === "model"
   );
+}
+
+/** The notice at the top of the page says why. */
+function isStoreInUse(failure: unknown): boolean {
+  return failure instanceof ChatApiError && failure.reason === "store_in_use";
 }
 
 function isUnreachable(failure: unknown): boolean {
