@@ -233,7 +233,11 @@ export class ReplyBody<Input> implements StreamMachine<string | Uint8Array, Inpu
     this.#options.repairs.add("event_not_json", text);
     const quoted = text.slice(0, quotedLength).trim();
     if (webPage.test(start)) {
-      const error = { code: "upstream_web_page", message: webPageMessage, body: quoted };
+      const error = {
+        code: "upstream_web_page",
+        message: `${webPageMessage}: ${quoted}`,
+        body: quoted,
+      };
       return this.#reader.error(error, out);
     }
     const message = `the upstream answered with neither events nor whole JSON: ${quoted}`;
