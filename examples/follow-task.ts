@@ -16,8 +16,9 @@ const store = taskStore(api, async (address, init) => {
   connections += 1;
   if (connections > 1) return fetch(address, init);
   const cut = new AbortController();
-  setTimeout(() => cut.abort("cut on purpose"), 300);
-  return fetch(address, { ...init, signal: cut.signal });
+  const reply = await fetch(address, { ...init, signal: cut.signal });
+  setTimeout(() => cut.abort("cut on purpose"), 100);
+  return reply;
 });
 
 let shown: string | undefined;
@@ -25,7 +26,9 @@ store.follow(id);
 await new Promise<void>((resolve) => {
   store.subscribe(id, () => {
     const { state, reason = "" } = store.connection(id) ?? { state: "waiting" };
-    if (state !== shown) console.log(`${state} ${reason}`.trim());
+    // It is "connecting" and "live" too, perhaps for so short a time that no subscriber sees it.
+    if (state !== shown && (state === "waiting" || state === "ended"))
+      console.log(`${state} ${reason}`.trim());
     shown = state;
     if (state === "ended") resolve();
   });

@@ -110,11 +110,7 @@ const outputsWithGateway: Record<string, string[]> = {
     "4 messages in the copy",
   ],
   "follow-task.ts": [
-    "connecting",
-    "live",
     "waiting cut on purpose",
-    "connecting",
-    "live",
     "ended completed",
     "[ { type: 'text', text: 'I call `get_weather`.' } ]",
     "[",
