@@ -38,7 +38,7 @@ export interface ChatsOptions {
   price?: (model: string) => Price | undefined;
   defaults: ChatDefaults;
   /** Who answers in a chat that names nobody; neither: nobody can. It may change while models become known. */
-  defaultAnswerer?: () => Promise<Pick<ChatSettings, "agent" | "model">>;
+  defaultResponder?: () => Promise<Pick<ChatSettings, "agent" | "model">>;
   skills?: readonly Skill[];
   now?: () => number;
   newId?: (prefix: string) => string;

@@ -53,7 +53,7 @@ export class Chats {
     const full = {
       price: () => undefined,
       checkNames: async () => undefined,
-      defaultAnswerer: async () => ({}),
+      defaultResponder: async () => ({}),
       skills: [],
       now: Date.now,
       newId: (prefix: string) => `${prefix}_${randomBytes(12).toString("hex")}`,

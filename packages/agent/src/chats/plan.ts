@@ -32,18 +32,18 @@ export async function planOf(
   choice: AnswerChoice,
   {
     defaults,
-    defaultAnswerer,
+    defaultResponder,
     modelFacts,
     agentFacts,
     checkNames,
     skills,
   }: Pick<
     Required<ChatsOptions>,
-    "defaults" | "defaultAnswerer" | "modelFacts" | "agentFacts" | "checkNames" | "skills"
+    "defaults" | "defaultResponder" | "modelFacts" | "agentFacts" | "checkNames" | "skills"
   >,
 ): Promise<Plan> {
   const { agent: agentName, model: modelName } =
-    answering(choice, chat.settings) ?? (await defaultAnswerer());
+    answering(choice, chat.settings) ?? (await defaultResponder());
   // Every agent is a model too.
   const name = agentName ?? modelName;
   const agent = name === undefined ? undefined : agentFacts(name);

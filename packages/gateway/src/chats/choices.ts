@@ -6,7 +6,7 @@ import { modelList } from "../models/list.ts";
 import type { Learned } from "../models/refused-options.ts";
 import { resolveModel, type Discovered } from "../models/resolve.ts";
 import { usableGroups } from "../tasks/usable-groups.ts";
-import { defaultAnswerer } from "./default-answerer.ts";
+import { defaultResponder } from "./default-responder.ts";
 import { chatDefaults } from "./start-chats.ts";
 
 /** What a chat can be set to, for those who show a choice. */
@@ -51,7 +51,7 @@ export function chatChoices(
       tool_groups: [],
       options: {},
       ...settings,
-      ...defaultAnswerer(config, discovered),
+      ...defaultResponder(config, discovered),
       skills: skills.map(({ name }) => name),
       limits,
       results,

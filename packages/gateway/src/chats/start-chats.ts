@@ -13,7 +13,7 @@ import { agentNamed } from "../models/agents.ts";
 import type { Learned } from "../models/refused-options.ts";
 import type { Discovered } from "../models/resolve.ts";
 import { checkNames } from "./check-names.ts";
-import { configuredAnswerer, defaultAnswerer } from "./default-answerer.ts";
+import { configuredAnswerer, defaultResponder } from "./default-responder.ts";
 import { newId } from "../new-id.ts";
 
 export interface ChatsParts {
@@ -50,8 +50,8 @@ export function startChats({
     model,
     defaults: chatDefaults(config),
     // Nobody waits for an upstream where the configuration says who answers.
-    defaultAnswerer: async () =>
-      configuredAnswerer(config) ?? defaultAnswerer(config, await whenDiscovered()),
+    defaultResponder: async () =>
+      configuredAnswerer(config) ?? defaultResponder(config, await whenDiscovered()),
     skills: [...config.skills.values()],
     price: (name) => config.models.get(name)?.price,
     async modelFacts(name) {

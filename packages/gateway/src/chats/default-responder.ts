@@ -13,7 +13,7 @@ const demo = "demo";
  * Who answers in a chat that names nobody: what the configuration says, else the first chat model that an upstream lists,
  * else the demo: its agent, whose tools and approvals a new user can try, if there is no other upstream.
  */
-export function defaultAnswerer(config: Config, discovered: Discovered): Answerer {
+export function defaultResponder(config: Config, discovered: Discovered): Answerer {
   const answerer = configuredAnswerer(config) ?? listedAnswerer(config, discovered);
   if (answerer !== undefined) return answerer;
   if (!config.upstreams.has(demo)) return {};
