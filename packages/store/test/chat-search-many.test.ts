@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Store } from "../src/store.ts";
-import { ChatStage } from "../src/contract/chat-scenario.ts";
+import { ChatStage } from "../contract/chat-scenario.ts";
 import { opened } from "./opened.ts";
 
 /*

@@ -5,7 +5,7 @@ import { awaitedWorkTime } from "../../../test/work-time.ts";
 import { queryParts } from "../src/chats/search-query.ts";
 import { indexedText, termsOf } from "../src/chats/search-terms.ts";
 import { marksIn, plainSnippetOf, snippetOf } from "../src/chats/snippet.ts";
-import { ChatStage, found } from "../src/contract/chat-scenario.ts";
+import { ChatStage, found } from "../contract/chat-scenario.ts";
 import { opened, temporaryFolder } from "./opened.ts";
 
 const han = fc.constantFrom(...Array.from("的一是我们可以模型中文测试用户数据诗歌谢𠮷"));

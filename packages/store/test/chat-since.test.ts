@@ -3,7 +3,7 @@ import { applyEdit, applyPatch, type ChatEdit, type KeptChat } from "@deltawire/
 import type { Removal } from "@deltawire/tasks/chats";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { answer, ChatStage } from "../src/contract/chat-scenario.ts";
+import { answer, ChatStage } from "../contract/chat-scenario.ts";
 import { openForWriting } from "../src/database.ts";
 import { opened, temporaryFolder } from "./opened.ts";
 

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { openStore } from "@deltawire/store";
 import { expect, test } from "vitest";
-import { ChatStage, found, lastNode } from "../src/contract/chat-scenario.ts";
+import { ChatStage, found, lastNode } from "../contract/chat-scenario.ts";
 import { startRemoval } from "../src/chats/remove-chat.ts";
 import { openForWriting } from "../src/database.ts";
 import { opened, startChild, temporaryFolder } from "./opened.ts";

@@ -9,7 +9,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { appendBatch } from "../src/append.ts";
 import { batchOf } from "../src/batch.ts";
 import { createChats } from "../src/chats/save-chat.ts";
-import { answer, ChatStage, found } from "../src/contract/chat-scenario.ts";
+import { answer, ChatStage, found } from "../contract/chat-scenario.ts";
 import { openForWriting } from "../src/database.ts";
 import { migrations } from "../src/sql/migrations.ts";
 import { opened, startChild, temporaryFolder } from "./opened.ts";

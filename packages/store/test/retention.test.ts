@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Store } from "@deltawire/store";
 import { describe, expect, test } from "vitest";
-import { ChatStage } from "../src/contract/chat-scenario.ts";
+import { ChatStage } from "../contract/chat-scenario.ts";
 import { openForWriting } from "../src/database.ts";
 import { removeTask } from "../src/sql/retention.ts";
 import { opened, temporaryFolder } from "./opened.ts";

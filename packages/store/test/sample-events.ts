@@ -1,7 +1,7 @@
 import type { LogEntry } from "@deltawire/tasks";
-import { warning } from "../src/contract/scenario.ts";
+import { warning } from "../contract/scenario.ts";
 
-export { completed, created } from "../src/contract/scenario.ts";
+export { completed, created } from "../contract/scenario.ts";
 
 export function warnings(
   taskId: string,

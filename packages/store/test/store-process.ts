@@ -1,6 +1,6 @@
 import { writeSync } from "node:fs";
 import { openStore, StoreError } from "@deltawire/store";
-import { ChatStage } from "../src/contract/chat-scenario.ts";
+import { ChatStage } from "../contract/chat-scenario.ts";
 import { created, warnings } from "./sample-events.ts";
 
 /*

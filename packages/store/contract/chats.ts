@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { summaryOf } from "@deltawire/tasks/chats";
-import type { Store } from "../store.ts";
+import type { Store } from "@deltawire/store";
 import { answer, ChatStage, lastNode } from "./chat-scenario.ts";
 import { assertRejects, type Scenarios } from "./scenario.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { LogEntry, StoreErrorCode, TaskEvent, TaskEventBody } from "@deltawire/tasks";
 import type { JsonObject, TaskInfo } from "@deltawire/tasks";
-import type { Store } from "../store.ts";
+import type { Store } from "@deltawire/store";
 
 /** A new, empty store for one check. `reopen` closes it and opens the same again. */
 export type OpenForCheck = () => Promise<{

@@ -8,7 +8,7 @@ import type {
   NewAnswer,
   Removal,
 } from "@deltawire/tasks/chats";
-import type { Store } from "../store.ts";
+import type { Store } from "@deltawire/store";
 
 const start = Date.now();
 
