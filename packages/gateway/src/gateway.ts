@@ -10,7 +10,7 @@ import { plainUpstream } from "./config/upstream.ts";
 import { BuiltPage } from "./http/built-page.ts";
 import type { Call } from "./http/call.ts";
 import { OpenApiDocument } from "./http/openapi.ts";
-import { Problem } from "./http/problem.ts";
+import { Problem } from "./problem.ts";
 import { serveCodex } from "./http/serve-codex.ts";
 import { servePageAsset } from "./http/serve-page.ts";
 import { servePassthrough } from "./http/serve-passthrough.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { Problem, problemReply } from "../src/http/problem.ts";
+import { Problem, problemReply } from "../src/problem.ts";
 import { hello, helloChat, pause, scene, until } from "./scene.ts";
 import { eventsOf } from "./running-gateway.ts";
 import { beginStream, chunk, event, refuse, says } from "./scripted-upstream.ts";

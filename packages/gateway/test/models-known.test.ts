@@ -5,7 +5,7 @@ import {
   knownTakes,
   knownType,
   looksLikeChatModel,
-} from "../src/models/known-models.ts";
+} from "../src/config/known-models.ts";
 
 test.each([
   ["glm-4.6", 200_000, false],

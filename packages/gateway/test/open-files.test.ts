@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test, vi } from "vitest";
 import { connectionsFor } from "../src/http/connection-limit.ts";
-import { problemReply } from "../src/http/problem.ts";
+import { problemReply } from "../src/problem.ts";
 import { deltawire, temporaryFolder } from "./deltawire-process.ts";
 import { ask } from "./raw-http.ts";
 import { until } from "./scene.ts";

@@ -1,7 +1,7 @@
 import { ModelError, type RoundNotes } from "@deltawire/agent";
 import type { JsonObject, ResponsesRequest } from "@deltawire/wire";
 import { describe, expect, test } from "vitest";
-import { Problem } from "../src/http/problem.ts";
+import { Problem } from "../src/problem.ts";
 import { resolveModel } from "../src/models/resolve.ts";
 import { relayModel } from "../src/tasks/relay-model.ts";
 import type { TestGateway } from "./running-gateway.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { Circuit } from "../src/relay/circuit.ts";
-import { Problem } from "../src/http/problem.ts";
+import { Problem } from "../src/problem.ts";
 import { RequestSource } from "../src/relay/request-source.ts";
 import {
   ConversationRetries,

@@ -1,5 +1,5 @@
 import type { ChatError } from "@deltawire/agent";
-import { Problem } from "../http/problem.ts";
+import { Problem } from "../problem.ts";
 
 /** What chats refused, as a client is told of it. */
 export function chatProblem(error: ChatError): Problem {

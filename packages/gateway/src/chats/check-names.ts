@@ -1,7 +1,7 @@
 import type { ChatSettings } from "@deltawire/tasks/chats";
 import type { Config } from "../config/config.ts";
 import { didYouMean } from "../config/nearest.ts";
-import { Problem } from "../http/problem.ts";
+import { Problem } from "../problem.ts";
 import { agentNamed } from "../models/agents.ts";
 import { noSuchGroup, usableGroups } from "../tasks/usable-groups.ts";
 

@@ -2,7 +2,7 @@ import type { ChatSettings } from "@deltawire/tasks/chats";
 import { demoAgent } from "../config/chats.ts";
 import type { Config } from "../config/config.ts";
 import { abilitiesOf } from "../models/abilities.ts";
-import { looksLikeChatModel } from "../models/known-models.ts";
+import { looksLikeChatModel } from "../config/known-models.ts";
 import { modelsOf, type Discovered } from "../models/resolve.ts";
 
 type Answerer = Pick<ChatSettings, "agent" | "model">;

@@ -1,5 +1,5 @@
 import type { ModelType } from "@deltawire/tasks/chats";
-import { knownType } from "../models/known-models.ts";
+import { knownType } from "./known-models.ts";
 import type { ModelAlias, ModelTarget, Price } from "./config.ts";
 import { decodeSection, tableOf } from "./decode.ts";
 import { decodeValue, isTable, type Reading, type Table } from "./decode-value.ts";

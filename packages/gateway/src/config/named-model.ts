@@ -1,4 +1,4 @@
-import { knownType } from "../models/known-models.ts";
+import { knownType } from "./known-models.ts";
 import type { ModelAlias } from "./config.ts";
 import type { Reading, Table } from "./decode-value.ts";
 import type { KeyPath } from "./locate.ts";

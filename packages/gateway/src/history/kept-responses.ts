@@ -1,5 +1,5 @@
 import type { InputItem, ResponseObject, ResponsesRequest } from "@deltawire/wire";
-import { Problem } from "../http/problem.ts";
+import { Problem } from "../problem.ts";
 
 /** What is kept at most, in characters of JSON over all responses; the least recently used goes first. */
 const mostCharacters = 64 * 1024 * 1024;

@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { Problem } from "./problem.ts";
+import { Problem } from "../problem.ts";
 
 /**
  * Memory that the bodies of all requests in progress may take together. A request is charged while its body is read,

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ClientConfig } from "../config/config.ts";
 import type { ExchangeRecord } from "../relay/relay.ts";
-import { Problem } from "./problem.ts";
+import { Problem } from "../problem.ts";
 import type { BodyLimits } from "./request-body.ts";
 
 /** One request of a client, and what the log will tell of it. */

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { Problem } from "./problem.ts";
+import { Problem } from "../problem.ts";
 
 /** Open files that are not connections of clients or upstreams: the database, the page, the log, Node's own. */
 const otherFiles = 64;

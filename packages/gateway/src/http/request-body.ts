@@ -13,7 +13,7 @@ import { runInTurns } from "@deltawire/agent";
 import type { BodyMemory } from "./body-memory.ts";
 import type { Call } from "./call.ts";
 import { parseJsonSteps } from "./parse-json-steps.ts";
-import { Problem } from "./problem.ts";
+import { Problem } from "../problem.ts";
 
 /** Bounds of every request body. */
 export interface BodyLimits {

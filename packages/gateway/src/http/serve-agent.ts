@@ -23,7 +23,7 @@ import type { TaskService } from "../tasks/task-service.ts";
 import type { TranslatedStreams } from "../tasks/follow/translated-streams.ts";
 import type { ReplyRequest, WaitingReplies } from "../tasks/agent-models/waiting-replies.ts";
 import { sendJson, type Call } from "./call.ts";
-import { isProblemCode, Problem } from "./problem.ts";
+import { isProblemCode, Problem } from "../problem.ts";
 
 /** Where agents run that are asked as models. */
 export interface AgentServer {

@@ -4,7 +4,7 @@ import type { ChangedReply, SentReply, StoppedReply } from "@deltawire/tasks/cha
 import { readEdit, readNode, readSend, readStop } from "../chats/chat-bodies.ts";
 import { withKeptAttachments } from "../chats/kept-attachments.ts";
 import { sendJson, type Call } from "./call.ts";
-import { Problem } from "./problem.ts";
+import { Problem } from "../problem.ts";
 import { readJson } from "./request-body.ts";
 import type { ChatServer } from "./serve-chats.ts";
 import type { Handler, TaskHandlers } from "./server.ts";

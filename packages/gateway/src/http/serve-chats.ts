@@ -23,7 +23,7 @@ import { invalid } from "../tasks/body-fields.ts";
 import type { KeyedRequests } from "../tasks/keyed-requests.ts";
 import { sendJson, type Call } from "./call.ts";
 import { pageOf, readLimit } from "./listed-page.ts";
-import { Problem } from "./problem.ts";
+import { Problem } from "../problem.ts";
 import { readStamp } from "./read-stamp.ts";
 import { readBytes, readJson } from "./request-body.ts";
 import { answerHandlers, changedReply } from "./serve-chat-answers.ts";

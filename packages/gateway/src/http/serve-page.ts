@@ -2,7 +2,7 @@ import { acceptedEncoding } from "./accept-encoding.ts";
 import { encodings, type BuiltPage, type PageFile } from "./built-page.ts";
 import type { Call } from "./call.ts";
 import { matchesEtag } from "./etag.ts";
-import { Problem } from "./problem.ts";
+import { Problem } from "../problem.ts";
 
 /** What came from the build may run, and nothing else: what a model writes stays text. */
 const policy = [

@@ -10,7 +10,7 @@ import type { ExchangeRecord } from "../relay/relay.ts";
 import { RequestSource } from "../relay/request-source.ts";
 import type { UpstreamRequest } from "../relay/upstream.ts";
 import type { Call } from "./call.ts";
-import { Problem } from "./problem.ts";
+import { Problem } from "../problem.ts";
 import { bodyChunks, isPacked, readJson } from "./request-body.ts";
 import type { ReplyServer } from "./serve-replies.ts";
 

@@ -7,7 +7,7 @@ import type { ExchangeRecord, Relay } from "../relay/relay.ts";
 import { RequestSource } from "../relay/request-source.ts";
 import { chosen, sendJson, type Call } from "./call.ts";
 import { isCodex } from "./client-kind.ts";
-import { Problem } from "./problem.ts";
+import { Problem } from "../problem.ts";
 import { readJson } from "./request-body.ts";
 import { serveAgent, type AgentServer } from "./serve-agent.ts";
 

@@ -6,7 +6,7 @@ import { Tokens } from "../security/tokens.ts";
 import { WrongTries } from "../security/wrong-tries.ts";
 import { BodyFields } from "../tasks/body-fields.ts";
 import { sendJson, type Call } from "./call.ts";
-import { Problem } from "./problem.ts";
+import { Problem } from "../problem.ts";
 import { readJson } from "./request-body.ts";
 
 export interface SessionServer {

@@ -13,7 +13,7 @@ import { sendJson, sendJsonBytes, type Call } from "./call.ts";
 import { matchesEtag } from "./etag.ts";
 import { homePage } from "./home-page.ts";
 import type { OpenApiDocument } from "./openapi.ts";
-import { Problem } from "./problem.ts";
+import { Problem } from "../problem.ts";
 import { servePage } from "./serve-page.ts";
 
 export interface StatusServer {

@@ -10,7 +10,7 @@ import type { TaskService } from "../tasks/task-service.ts";
 import type { TaskRecords } from "../tasks/task-runtime.ts";
 import { sendJson, type Call } from "./call.ts";
 import { pageOf, readLimit } from "./listed-page.ts";
-import { Problem } from "./problem.ts";
+import { Problem } from "../problem.ts";
 import { readStamp } from "./read-stamp.ts";
 import { readJson } from "./request-body.ts";
 import { sendBlob } from "./send-blob.ts";

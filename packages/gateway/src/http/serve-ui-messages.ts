@@ -4,7 +4,7 @@ import type { TranslatedStreams } from "../tasks/follow/translated-streams.ts";
 import { readUiRequest, type UiRequest } from "../tasks/ui-messages/ui-request.ts";
 import { UiTranslator } from "../tasks/ui-messages/ui-translator.ts";
 import type { Call } from "./call.ts";
-import { Problem } from "./problem.ts";
+import { Problem } from "../problem.ts";
 import { readJson } from "./request-body.ts";
 import type { TaskHandlers } from "./server.ts";
 import { approvalNotFound, byWhom, checkRoot, replaysAll, served } from "./task-calls.ts";

@@ -17,7 +17,7 @@ import { BodyMemory } from "./body-memory.ts";
 import { sendJson, type Call } from "./call.ts";
 import { chatRouteNames } from "./chat-routes.ts";
 import { ConnectionLimit } from "./connection-limit.ts";
-import { isOutOfFiles, Problem, problemReply } from "./problem.ts";
+import { isOutOfFiles, Problem, problemReply } from "../problem.ts";
 import { checkAnnouncedLength, type BodyLimits } from "./request-body.ts";
 import { RequestQueue } from "./request-queue.ts";
 import { routeOf, type RouteName } from "./routes.ts";

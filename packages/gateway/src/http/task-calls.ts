@@ -2,7 +2,7 @@ import { invalid } from "../tasks/body-fields.ts";
 import { taskNotFound, taskProblem } from "../tasks/task-problem.ts";
 import type { TaskService } from "../tasks/task-service.ts";
 import type { Call } from "./call.ts";
-import { Problem } from "./problem.ts";
+import { Problem } from "../problem.ts";
 import type { Handler } from "./server.ts";
 
 /* What all routes that are about tasks have in common. */

@@ -1,6 +1,6 @@
 import type { ModelType } from "@deltawire/tasks/chats";
 import type { JsonObject, JsonValue, ResponsesRequest } from "@deltawire/wire";
-import { Problem } from "../http/problem.ts";
+import { Problem } from "../problem.ts";
 import { isObject } from "../json.ts";
 import { unreachable } from "../unreachable.ts";
 import { extensionOf } from "./media-types.ts";

@@ -1,7 +1,7 @@
 import type { RoundNotes } from "@deltawire/agent";
 import type { JsonObject, ResponsesRequest } from "@deltawire/wire";
 import type { ModelTarget } from "../config/config.ts";
-import { problemReply } from "../http/problem.ts";
+import { problemReply } from "../problem.ts";
 import {
   ask,
   type FailedForward,

@@ -1,7 +1,7 @@
 import type { ModelAbilities } from "@deltawire/agent";
 import type { ModelOptions } from "@deltawire/tasks/chats";
 import type { Config, TakenKind } from "../config/config.ts";
-import { callsTools, knownModel, knownTakes, knownType } from "./known-models.ts";
+import { callsTools, knownModel, knownTakes, knownType } from "../config/known-models.ts";
 import { refusedOptions, type Learned } from "./refused-options.ts";
 import { modelsOf, resolveModel, type Discovered } from "./resolve.ts";
 

@@ -2,7 +2,7 @@ import type { ModelType } from "@deltawire/tasks/chats";
 import type { AgentConfig, Config, ModelAlias, ModelTarget } from "../config/config.ts";
 import { agentOwner } from "./agents.ts";
 import { codexEntry, type CodexEntry } from "./codex-entry.ts";
-import { knownModel, looksLikeChatModel } from "./known-models.ts";
+import { knownModel, looksLikeChatModel } from "../config/known-models.ts";
 import type { DiscoveredModel } from "./parse.ts";
 import { type Discovered, type Knows, modelsOf, targetsOf } from "./resolve.ts";
 

@@ -1,7 +1,7 @@
 import type { Redactor } from "@deltawire/agent";
 import type { Dispatcher } from "undici";
-import type { ReceivedHeaders } from "../http/forwarded-headers.ts";
-import { isOutOfFiles } from "../http/problem.ts";
+import type { ReceivedHeaders } from "../relay/forwarded-headers.ts";
+import { isOutOfFiles } from "../problem.ts";
 import { causeOf } from "../relay/failure.ts";
 import { InterimReplies } from "../relay/interim-replies.ts";
 import type { Outcome } from "../relay/outcome.ts";

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { Redactor } from "@deltawire/agent";
 import { bareType } from "@deltawire/tasks";
-import { forwardedHeaders, hasNoBody } from "../http/forwarded-headers.ts";
+import { forwardedHeaders, hasNoBody } from "../relay/forwarded-headers.ts";
 import { ask, type ForwardOutcome } from "./ask.ts";
 
 /** How long a client may leave what came unread. */

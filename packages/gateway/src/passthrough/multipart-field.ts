@@ -1,4 +1,4 @@
-import { Problem } from "../http/problem.ts";
+import { Problem } from "../problem.ts";
 import { unreachable } from "../unreachable.ts";
 
 /** Where the value of a field stands in a multipart body. */

@@ -1,5 +1,5 @@
 import type { ModelTarget } from "../config/config.ts";
-import { Problem } from "../http/problem.ts";
+import { Problem } from "../problem.ts";
 import { mayFallBack, problemOf } from "../relay/failure.ts";
 import type { Outcome } from "../relay/outcome.ts";
 import type { ExchangeRecord, Relay } from "../relay/relay.ts";

@@ -1,7 +1,7 @@
 import type { Redactor } from "@deltawire/agent";
 import { WireError, type StreamEnd } from "@deltawire/wire";
 import type { Dispatcher } from "undici";
-import { isOutOfFiles } from "../http/problem.ts";
+import { isOutOfFiles } from "../problem.ts";
 import type { Output } from "./client-wire.ts";
 import { causeOf, errorInReply } from "./failure.ts";
 import type { Beating, Heartbeat } from "./heartbeat.ts";

@@ -1,7 +1,7 @@
 import { errorText, redactError, type Redactor } from "@deltawire/agent";
 import { errorObject, unreachableReasons, upstreamFailure, type JsonObject } from "@deltawire/wire";
 import type { UpstreamConfig } from "../config/config.ts";
-import { Problem, type ProblemCode } from "../http/problem.ts";
+import { Problem, type ProblemCode } from "../problem.ts";
 import { unreachable } from "../unreachable.ts";
 import type { Outcome } from "./outcome.ts";
 import { isPassing, retryAfterSeconds } from "./retry.ts";

@@ -1,6 +1,6 @@
 import { redactBody, type Redactor } from "@deltawire/agent";
 import { findExceededJsonLimit } from "@deltawire/wire";
-import type { ReceivedHeaders } from "../http/forwarded-headers.ts";
+import type { ReceivedHeaders } from "./forwarded-headers.ts";
 import { parseJson } from "../json.ts";
 
 const mostBytes = 64 * 1024;

@@ -9,7 +9,7 @@ import {
 } from "@deltawire/wire";
 import type { Config, ModelTarget } from "../config/config.ts";
 import { KeptResponses } from "../history/kept-responses.ts";
-import { Problem } from "../http/problem.ts";
+import { Problem } from "../problem.ts";
 import type { Lesson, Tried } from "../learning/lesson.ts";
 import { lessonOf } from "../learning/lessons.ts";
 import { Lessons, withLesson } from "../learning/memory.ts";

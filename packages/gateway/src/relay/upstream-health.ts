@@ -1,4 +1,4 @@
-import type { Problem } from "../http/problem.ts";
+import type { Problem } from "../problem.ts";
 import { Circuit } from "./circuit.ts";
 import type { RequestSource } from "./request-source.ts";
 

@@ -1,7 +1,7 @@
 import { Agent, EnvHttpProxyAgent, type Dispatcher } from "undici";
 import { isLoopback } from "../config/addresses.ts";
 import type { UpstreamConfig } from "../config/config.ts";
-import { Problem } from "../http/problem.ts";
+import { Problem } from "../problem.ts";
 import { isFinal, isWebPage, statusOf } from "./failure.ts";
 import type { Outcome } from "./outcome.ts";
 import type { RequestSource } from "./request-source.ts";

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { isLoopback } from "../config/addresses.ts";
 import type { ServerConfig } from "../config/config.ts";
-import { Problem } from "../http/problem.ts";
+import { Problem } from "../problem.ts";
 
 /**
  * Whether a request may be here at all. A page on the internet can make a browser send requests to loopback, directly

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import type { ClientConfig } from "../config/config.ts";
-import { Problem } from "../http/problem.ts";
+import { Problem } from "../problem.ts";
 
 /** Who a bearer token, or what stands for one, belongs to. Hashes are compared, so that neither length nor content shows in the time it takes. */
 export class Tokens {

@@ -1,4 +1,4 @@
-import { Problem } from "../http/problem.ts";
+import { Problem } from "../problem.ts";
 import { isObject } from "../json.ts";
 
 /** Reads an object's fields one by one; what is wrong with one is told by its path. */

@@ -15,7 +15,7 @@ import {
 } from "@deltawire/agent";
 import type { AgentConfig, Config, McpConfig, ToolPolicies } from "../config/config.ts";
 import { didYouMean } from "../config/nearest.ts";
-import { knownModel } from "../models/known-models.ts";
+import { knownModel } from "../config/known-models.ts";
 import { noSuchGroup } from "./usable-groups.ts";
 
 export interface ConfiguredAgentsOptions {

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import type { Store } from "@deltawire/store";
-import { Problem } from "../http/problem.ts";
+import { Problem } from "../problem.ts";
 import { newId } from "../new-id.ts";
 
 /** Requests that their clients may send again: with the same key, what they start is started once. */

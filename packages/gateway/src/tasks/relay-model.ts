@@ -1,7 +1,7 @@
 import { ModelError, type Model, type RoundNotes } from "@deltawire/agent";
 import type { JsonObject, ResponsesRequest } from "@deltawire/wire";
 import type { ModelTarget } from "../config/config.ts";
-import { Problem, problemReply } from "../http/problem.ts";
+import { Problem, problemReply } from "../problem.ts";
 import type { RoundLine } from "../log.ts";
 import type { Output } from "../relay/client-wire.ts";
 import type { ClientRequest } from "../relay/plan.ts";

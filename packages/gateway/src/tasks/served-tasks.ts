@@ -1,7 +1,7 @@
 import { AnswerPlaces } from "../chats/answer-places.ts";
 import { chatChoices } from "../chats/choices.ts";
 import type { AgentServer } from "../http/serve-agent.ts";
-import { Problem } from "../http/problem.ts";
+import { Problem } from "../problem.ts";
 import { ChatStreams } from "../http/serve-chat-feed.ts";
 import { chatHandlers } from "../http/serve-chats.ts";
 import { taskHandlers } from "../http/serve-tasks.ts";

@@ -1,6 +1,6 @@
 import { ChatError, PrivacyError, type RuntimeErrorCode } from "@deltawire/agent";
 import { chatProblem } from "../chats/chat-problem.ts";
-import { Problem, type ProblemCode } from "../http/problem.ts";
+import { Problem, type ProblemCode } from "../problem.ts";
 import type { ToolsMissing } from "./configured-agents.ts";
 
 /** What the runtime, chats or the store refused, as a client is told of it; anything else stays as it is. */

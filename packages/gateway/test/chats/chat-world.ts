@@ -6,7 +6,7 @@ import { openStore, type Store } from "@deltawire/store";
 import { expect, onTestFinished } from "vitest";
 import { startChats } from "../../src/chats/start-chats.ts";
 import type { Config } from "../../src/config/config.ts";
-import { Problem } from "../../src/http/problem.ts";
+import { Problem } from "../../src/problem.ts";
 import { resolveModel } from "../../src/models/resolve.ts";
 import { newId } from "../../src/new-id.ts";
 import { ConfiguredAgents } from "../../src/tasks/configured-agents.ts";

@@ -1,6 +1,6 @@
 import { ChatFollower, type ChatFeed } from "../../chats/chat-follower.ts";
 import type { Call } from "../../http/call.ts";
-import type { Problem } from "../../http/problem.ts";
+import type { Problem } from "../../problem.ts";
 import { invalid } from "../body-fields.ts";
 import type { TaskService } from "../task-service.ts";
 import { taskNotFound } from "../task-problem.ts";

@@ -1,5 +1,5 @@
 import type { Call } from "../../http/call.ts";
-import { Problem } from "../../http/problem.ts";
+import { Problem } from "../../problem.ts";
 import { Heartbeat } from "../../relay/heartbeat.ts";
 import { streamHeaders } from "../../relay/receiver.ts";
 import { EventConnection, silences, type StreamSource } from "./event-connection.ts";

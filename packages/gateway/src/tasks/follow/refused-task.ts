@@ -1,5 +1,5 @@
 import { encodeTaskEvent, type StreamEvent } from "@deltawire/tasks";
-import type { Problem } from "../../http/problem.ts";
+import type { Problem } from "../../problem.ts";
 import type { EventConnection, StreamSource } from "./event-connection.ts";
 
 /** A task that cannot be followed, on a connection that is worth keeping without it: its reader is told so, once. */

@@ -1,5 +1,5 @@
 import type { ModelType } from "@deltawire/tasks/chats";
-import type { TakenKind } from "../config/config.ts";
+import type { TakenKind } from "./config.ts";
 import { unreachable } from "../unreachable.ts";
 
 /** What is known of a model by its name, where neither the user nor its upstream says more. */
