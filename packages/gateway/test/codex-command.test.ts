@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { chatProvidersIn, codexArguments } from "../src/codex/arguments.ts";
 import { codexCommand } from "../src/codex/command.ts";
 import { findCodex } from "../src/codex/find-codex.ts";
-import { withoutProxyForLoopback } from "../src/codex/loopback-proxy.ts";
+import { withoutProxyForLoopback } from "../src/config/loopback-proxy.ts";
 
 describe("the arguments of Codex", () => {
   const baseUrl = "http://127.0.0.1:4141/v1";

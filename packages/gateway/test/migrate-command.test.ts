@@ -14,7 +14,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { UsageError } from "../src/cli/arguments.ts";
-import { migrateCommand } from "../src/migrate/command.ts";
+import { migrateCommand } from "../src/cli/migrate.ts";
 
 const codexText = `# mine
 model = "glm-4.6"

@@ -8,7 +8,7 @@ import { modelList } from "../models/list.ts";
 import type { ModelList } from "../models/list.ts";
 import type { Flags } from "./arguments.ts";
 import { runningGateway } from "./running.ts";
-import type { Terminal } from "./world.ts";
+import type { Terminal } from "../terminal.ts";
 
 const patienceMs = 3000;
 

@@ -1,7 +1,7 @@
 import type { LoadedConfig } from "../config/load.ts";
 import type { Flags } from "./arguments.ts";
 import { runningGateway } from "./running.ts";
-import type { Terminal } from "./world.ts";
+import type { Terminal } from "../terminal.ts";
 
 interface ListedLesson {
   upstream: string;

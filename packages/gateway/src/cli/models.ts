@@ -5,7 +5,7 @@ import type { ModelList } from "../models/list.ts";
 import { modelList } from "../models/list.ts";
 import type { Flags } from "./arguments.ts";
 import { runningGateway } from "./running.ts";
-import type { Terminal } from "./world.ts";
+import type { Terminal } from "../terminal.ts";
 
 const patienceMs = 8000;
 

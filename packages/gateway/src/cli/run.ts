@@ -4,7 +4,7 @@ import { unreachable } from "../unreachable.ts";
 import { version } from "../version.ts";
 import { readArguments, UsageError, type Command } from "./arguments.ts";
 import { helpText } from "./help.ts";
-import { commandName, type Terminal } from "./world.ts";
+import { commandName, type Terminal } from "../terminal.ts";
 
 /** Runs a command and returns its exit code: 0 done, 1 failed, 2 typed or configured wrongly. */
 export async function run(argv: readonly string[], terminal: Terminal): Promise<number> {
@@ -35,7 +35,7 @@ async function runCommand(command: Command, terminal: Terminal): Promise<number>
       terminal.stdout.write(`${version}\n`);
       return 0;
     case "migrate": {
-      const { migrateCommand } = await import("../migrate/command.ts");
+      const { migrateCommand } = await import("./migrate.ts");
       return migrateCommand(command.args, terminal);
     }
     case "serve": {

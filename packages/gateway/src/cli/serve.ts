@@ -6,7 +6,7 @@ import { storeFile } from "../tasks/start-tasks.ts";
 import { unreachable } from "../unreachable.ts";
 import { version } from "../version.ts";
 import type { Flags } from "./arguments.ts";
-import { commandName, type Terminal } from "./world.ts";
+import { commandName, type Terminal } from "../terminal.ts";
 
 /** Serves until it is told to stop. */
 export async function serve(

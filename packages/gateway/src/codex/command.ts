@@ -1,11 +1,11 @@
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
-import type { Terminal } from "../cli/world.ts";
+import type { Terminal } from "../terminal.ts";
 import type { Environment } from "../config/secret.ts";
 import { codexConfigFile, readIfThere } from "../migrate/files.ts";
 import { chatProvidersIn, codexArguments, tokenVariable } from "./arguments.ts";
 import { findCodex } from "./find-codex.ts";
-import { withoutProxyForLoopback } from "./loopback-proxy.ts";
+import { withoutProxyForLoopback } from "../config/loopback-proxy.ts";
 
 export interface CodexRun {
   /** The user's own, as typed. */

@@ -1,4 +1,4 @@
-import { commandName } from "../cli/world.ts";
+import { commandName } from "../terminal.ts";
 import { codexBlock } from "../codex/config-block.ts";
 import type { World } from "../config/find.ts";
 import { diffText } from "../migrate/diff.ts";

@@ -1,7 +1,7 @@
 import { WireError } from "@deltawire/wire";
 import { checkCodexConfig } from "@deltawire/wire/codex";
 import { parse, TomlError } from "smol-toml";
-import { goesThroughProxy } from "../codex/loopback-proxy.ts";
+import { goesThroughProxy } from "../config/loopback-proxy.ts";
 import { bare, isLoopback, isUnspecified } from "../config/addresses.ts";
 import { pointsAtGateway } from "../config/base-url.ts";
 import { isTable, type Table } from "../config/decode.ts";

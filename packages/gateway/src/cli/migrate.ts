@@ -1,18 +1,18 @@
 import { existsSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { UsageError } from "../cli/arguments.ts";
-import { commandName, type Terminal } from "../cli/world.ts";
+import { UsageError } from "./arguments.ts";
+import { commandName, type Terminal } from "../terminal.ts";
 import { variableValue } from "../config/secret.ts";
-import { diffText, type DiffLine } from "./diff.ts";
-import { backUp, writeWhole } from "./files.ts";
-import type { MigrationPlan } from "./plan.ts";
+import { diffText, type DiffLine } from "../migrate/diff.ts";
+import { backUp, writeWhole } from "../migrate/files.ts";
+import type { MigrationPlan } from "../migrate/plan.ts";
 import {
   isMigrationProblem,
   prepareMigration,
   shown,
   type Migration,
   type MigrationAsked,
-} from "./prepare.ts";
+} from "../migrate/prepare.ts";
 
 /** `deltawire migrate [FILE] [--write] [--json]`: 0 when it is done, shown, or not needed, 1 when it cannot be done. */
 export async function migrateCommand(args: readonly string[], terminal: Terminal): Promise<number> {

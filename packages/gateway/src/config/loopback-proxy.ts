@@ -1,4 +1,4 @@
-import type { Environment } from "../config/secret.ts";
+import type { Environment } from "./secret.ts";
 
 /** Whether Codex would ask a proxy for 127.0.0.1: it does, unless NO_PROXY says otherwise (seen with 0.166). */
 export function goesThroughProxy(env: Environment): boolean {

@@ -1,5 +1,5 @@
-import type { World } from "../config/find.ts";
-import type { LogTarget } from "../log.ts";
+import type { World } from "./config/find.ts";
+import type { LogTarget } from "./log.ts";
 
 /** What a command may use of the machine. */
 export interface Terminal extends World {
