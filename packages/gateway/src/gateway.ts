@@ -40,7 +40,7 @@ import { sealingKey } from "./reasoning/key-file.ts";
 import { Relay } from "./relay/relay.ts";
 import { redactorFor } from "./security/redactor.ts";
 import { mcpStatus } from "./tasks/mcp-status.ts";
-import { ServedTasks } from "./tasks/served-tasks.ts";
+import { TaskEndpoints } from "./http/task-endpoints.ts";
 import { version } from "./version.ts";
 
 export interface GatewayOptions {
@@ -141,7 +141,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   };
   const { targetsOf } = replies;
   const { configFile, beatMs, store } = options;
-  const tasks = await ServedTasks.start({
+  const tasks = await TaskEndpoints.start({
     config,
     dataFolder,
     configFile,

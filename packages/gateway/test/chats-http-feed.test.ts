@@ -10,7 +10,7 @@ import {
   type ConnectChats,
 } from "@deltawire/tasks/chats";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { ChatFollower } from "../src/chats/chat-follower.ts";
+import { ChatFollower } from "../src/tasks/follow/chat-follower.ts";
 import { answeredChat, chatScene, FeedReader, whenSettled } from "./chat-scene.ts";
 import { pause, until } from "./scene.ts";
 

@@ -1,6 +1,6 @@
 import type { ChatClient, ChatSettings, EditsBody, PersonEdit } from "@deltawire/tasks/chats";
 import { describe, expect, test } from "vitest";
-import { chatProblem } from "../src/chats/chat-problem.ts";
+import { taskProblem } from "../src/tasks/task-problem.ts";
 import { attachmentHeader, fileNameOf } from "../src/chats/export-file.ts";
 import { routeOf } from "../src/http/routes.ts";
 import { answeredChat, chatScene, refusalOf, whenSettled } from "./chat-scene.ts";
@@ -233,11 +233,13 @@ describe("what chats refuse", () => {
 
   test("a conflict tells what the chat is at", () => {
     const current = { chat: { revision: 7 }, stamp: 9 } as never;
-    expect(chatProblem(new ChatError("conflict", "late", { current }))).toMatchObject({
+    expect(taskProblem(new ChatError("conflict", "late", { current }))).toMatchObject({
       code: "conflict",
       beside: { revision: 7, stamp: 9 },
     });
-    expect(chatProblem(new ChatError("bad_value", "title: must not be empty")).param).toBe("title");
+    expect(taskProblem(new ChatError("bad_value", "title: must not be empty"))).toMatchObject({
+      param: "title",
+    });
   });
 });
 

@@ -1,5 +1,5 @@
 import { firstWords, type AnswerPlace, type ChatStore } from "@deltawire/tasks/chats";
-import type { ChatFeed } from "./chat-follower.ts";
+import type { ChatFeed } from "../tasks/follow/chat-follower.ts";
 
 const mostNames = 1000;
 

@@ -2,7 +2,7 @@ import { isUnspecified } from "../config/addresses.ts";
 import { dataFolderOf } from "../config/find.ts";
 import { configFileOf, type LoadedConfig } from "../config/load.ts";
 import { logProblems, startGateway, type Gateway } from "../gateway.ts";
-import { storeFile } from "../tasks/start-tasks.ts";
+import { storeFile } from "../start-tasks.ts";
 import { unreachable } from "../unreachable.ts";
 import { version } from "../version.ts";
 import type { Flags } from "./arguments.ts";

@@ -1,4 +1,4 @@
-import { ChatFollower, type ChatFeed } from "../chats/chat-follower.ts";
+import { ChatFollower, type ChatFeed } from "../tasks/follow/chat-follower.ts";
 import { OpenConnections } from "../tasks/follow/open-connections.ts";
 import type { Call } from "./call.ts";
 import { readStamp } from "./read-stamp.ts";

@@ -1,5 +1,4 @@
 import { ChatError, PrivacyError, type RuntimeErrorCode } from "@deltawire/agent";
-import { chatProblem } from "../chats/chat-problem.ts";
 import { Problem, type ProblemCode } from "../problem.ts";
 import type { ToolsMissing } from "./configured-agents.ts";
 
@@ -27,6 +26,17 @@ export function taskProblem(error: unknown): unknown {
   if (typeof code === "string" && code.startsWith("store_"))
     return new Problem("store_unavailable", error.message, { cause: error });
   return error;
+}
+
+/** What chats refused, as a client is told of it. */
+function chatProblem(error: ChatError): Problem {
+  const { code, message, current, param } = error;
+  const beginsWithPath = code === "bad_value" || code === "bad_import";
+  return new Problem(code, message, {
+    param: param ?? (beginsWithPath ? /^([\w.[\]]+): /.exec(message)?.[1] : undefined),
+    ...(current && { beside: { revision: current.chat.revision, stamp: current.stamp } }),
+    cause: error,
+  });
 }
 
 const inUseAdvice =

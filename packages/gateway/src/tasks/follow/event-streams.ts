@@ -1,12 +1,11 @@
-import { ChatFollower, type ChatFeed } from "../../chats/chat-follower.ts";
-import type { Call } from "../../http/call.ts";
+import { ChatFollower, type ChatFeed } from "./chat-follower.ts";
 import type { Problem } from "../../problem.ts";
 import { invalid } from "../body-fields.ts";
 import type { TaskService } from "../task-service.ts";
 import { taskNotFound } from "../task-problem.ts";
 import { chatsName, cursorVector, type Cursor, type Standing } from "./cursors.ts";
 import type { EventConnection } from "./event-connection.ts";
-import { OpenConnections } from "./open-connections.ts";
+import { OpenConnections, type StreamCall } from "./open-connections.ts";
 import { RefusedTask } from "./refused-task.ts";
 import { TaskFollower } from "./task-follower.ts";
 
@@ -47,7 +46,7 @@ export class EventStreams {
   }
 
   /** Resolves when the stream has ended, whoever ended it. The task goes on in any case. */
-  async serve(call: Call, asked: StreamRequest): Promise<void> {
+  async serve(call: StreamCall, asked: StreamRequest): Promise<void> {
     const connection = this.#connections.of(call);
     const { chats, tasks } = this.#followersOf(asked, connection);
     const followers = [...(chats === undefined ? [] : [chats]), ...tasks];

@@ -1,8 +1,18 @@
-import type { Call } from "../../http/call.ts";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { Problem } from "../../problem.ts";
 import { Heartbeat } from "../../relay/heartbeat.ts";
 import { streamHeaders } from "../../relay/receiver.ts";
 import { EventConnection, silences, type StreamSource } from "./event-connection.ts";
+
+/** The parts of a client's HTTP call that a stream of events needs. */
+export interface StreamCall {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** Aborted if the client has left or the gateway stops. */
+  readonly signal: AbortSignal;
+  /** Set when the stream is opened, for the log. */
+  firstByteAt: number | undefined;
+}
 
 /** Connections that stay open for as long as somebody listens: one timer for all of them. */
 export class OpenConnections {
@@ -21,7 +31,7 @@ export class OpenConnections {
   }
 
   /** One that is not open yet: until it is, the answer can still be another. */
-  of(call: Call): EventConnection {
+  of(call: StreamCall): EventConnection {
     return new EventConnection(call.response, this.#heartbeat, () => {
       call.firstByteAt = performance.now();
     });
@@ -29,7 +39,7 @@ export class OpenConnections {
 
   /** Resolves when the stream has ended, whoever ended it. */
   async serve(
-    { request, response, signal }: Call,
+    { request, response, signal }: StreamCall,
     connection: EventConnection,
     sources: readonly StreamSource[],
   ): Promise<void> {

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
-import type { Call } from "../../http/call.ts";
 import { Heartbeat } from "../../relay/heartbeat.ts";
 import { EventConnection } from "./event-connection.ts";
+import type { StreamCall } from "./open-connections.ts";
 import { taskNotFound } from "../task-problem.ts";
 import type { TaskService } from "../task-service.ts";
 import { TranslatedTask, type TaskTranslator } from "./translated-task.ts";
@@ -22,7 +22,7 @@ export class TranslatedStreams {
    * waits for its end when the gateway stops.
    */
   async stream(
-    call: Call,
+    call: StreamCall,
     rootTaskId: string,
     translator: TaskTranslator,
     { comesBack }: { comesBack: boolean },

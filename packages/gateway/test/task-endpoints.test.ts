@@ -14,7 +14,7 @@ afterEach(async () => {
 });
 
 async function aFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "served-tasks-"));
+  const folder = await mkdtemp(join(tmpdir(), "task-endpoints-"));
   folders.push(folder);
   return folder;
 }

@@ -1,6 +1,6 @@
 import { encodeTaskEvent } from "@deltawire/tasks";
 import type { ChatChange, ChatFeedEvent, ChatStore } from "@deltawire/tasks/chats";
-import type { EventConnection, StreamSource } from "../tasks/follow/event-connection.ts";
+import type { EventConnection, StreamSource } from "./event-connection.ts";
 
 /** What a follower reads from. */
 export interface ChatFeed {

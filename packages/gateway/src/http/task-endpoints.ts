@@ -1,18 +1,18 @@
 import { AnswerPlaces } from "../chats/answer-places.ts";
 import { chatChoices } from "../chats/choices.ts";
-import type { AgentServer } from "../http/serve-agent.ts";
+import type { AgentServer } from "./serve-agent.ts";
 import { Problem } from "../problem.ts";
-import { ChatStreams } from "../http/serve-chat-feed.ts";
-import { chatHandlers } from "../http/serve-chats.ts";
-import { taskHandlers } from "../http/serve-tasks.ts";
-import { uiMessageHandlers } from "../http/serve-ui-messages.ts";
-import { taskRoutes, type TaskHandlers } from "../http/server.ts";
+import { ChatStreams } from "./serve-chat-feed.ts";
+import { chatHandlers } from "./serve-chats.ts";
+import { taskHandlers } from "./serve-tasks.ts";
+import { uiMessageHandlers } from "./serve-ui-messages.ts";
+import { taskRoutes, type TaskHandlers } from "./server.ts";
 import { KeptResponses } from "../history/kept-responses.ts";
-import { TranslatedStreams } from "./follow/translated-streams.ts";
-import { startTasks, type Tasks, type TasksOptions } from "./start-tasks.ts";
-import { taskProblem } from "./task-problem.ts";
+import { TranslatedStreams } from "../tasks/follow/translated-streams.ts";
+import { startTasks, type Tasks, type TasksOptions } from "../start-tasks.ts";
+import { taskProblem } from "../tasks/task-problem.ts";
 
-export interface ServedTasksOptions extends TasksOptions {
+export interface TaskEndpointsOptions extends TasksOptions {
   /** What is wrong with the upstream of that name, in words that may be shown. */
   problemOf: (upstream: string) => string | undefined;
   /** How soon a store that could not be opened is tried again; 5 s unless told. */
@@ -32,11 +32,11 @@ type State =
 const usualAgainMs = 5000;
 
 /**
- * What the gateway serves of tasks and chats. A store that cannot be opened costs these, and nothing else: whoever asks for them
- * is told why, and it is tried again until another process has let go of it or somebody has mended it.
+ * The handlers of tasks and chats. While the store cannot be opened, these answer with its problem and everything else
+ * works; opening is retried until another process has released the store or somebody has repaired it.
  */
-export class ServedTasks {
-  readonly #options: ServedTasksOptions;
+export class TaskEndpoints {
+  readonly #options: TaskEndpointsOptions;
   #state: State;
   #again: NodeJS.Timeout | undefined;
   #opening: Promise<void> | undefined;
@@ -44,11 +44,11 @@ export class ServedTasks {
   #isEnding = false;
   #isClosed = false;
 
-  static async start(options: ServedTasksOptions): Promise<ServedTasks> {
-    return new ServedTasks(options, await opened(options));
+  static async start(options: TaskEndpointsOptions): Promise<TaskEndpoints> {
+    return new TaskEndpoints(options, await opened(options));
   }
 
-  private constructor(options: ServedTasksOptions, state: State) {
+  private constructor(options: TaskEndpointsOptions, state: State) {
     this.#options = options;
     this.#state = state;
     if (state.is === "open") return;
@@ -117,7 +117,7 @@ export class ServedTasks {
   }
 }
 
-async function opened(options: ServedTasksOptions): Promise<State> {
+async function opened(options: TaskEndpointsOptions): Promise<State> {
   const { beatMs, config, relay, whenDiscovered, problemOf } = options;
   let tasks: Tasks;
   try {
