@@ -32,9 +32,19 @@ const architecture: Record<string, Rule> = {
     mayUseTypesOf: ["@deltawire/wire"],
     entries: ["contract"],
   },
+  demo: {
+    name: "@deltawire/demo",
+    may: ["@deltawire/wire", "@deltawire/tasks", "@deltawire/agent"],
+  },
   gateway: {
     name: "deltawire",
-    may: ["@deltawire/wire", "@deltawire/tasks", "@deltawire/agent", "@deltawire/store"],
+    may: [
+      "@deltawire/wire",
+      "@deltawire/tasks",
+      "@deltawire/agent",
+      "@deltawire/store",
+      "@deltawire/demo",
+    ],
   },
   web: { name: "@deltawire/web", may: ["@deltawire/tasks"] },
 };

@@ -27,7 +27,7 @@ afterAll(async () => {
 });
 
 // That of wire has a test beside its page of fields.
-describe.each(["tasks", "agent", "store"])("packages/%s/README.md", (name) => {
+describe.each(["tasks", "agent", "store", "demo"])("packages/%s/README.md", (name) => {
   const readme = read(name, "README.md");
   const examples = [...readme.matchAll(/^```ts\n([^]*?)^```\n(?:\n```text\n([^]*?)^```\n)?/gm)].map(
     ([, code = "", expected], nth) => ({ file: `${name}-${nth}.ts`, code, expected, nth }),
@@ -63,6 +63,7 @@ test.each([
   ["tasks", "src/chats/index.ts"],
   ["tasks", "src/markdown/index.ts"],
   ["agent", "src/index.ts"],
+  ["demo", "src/index.ts"],
 ])("packages/%s/README.md names everything that %s exports", (name, index) => {
   const names = exportsOf(read(name, index));
   expect(names).not.toEqual([]);

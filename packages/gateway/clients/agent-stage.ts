@@ -1,5 +1,4 @@
-import { demoAgents } from "../src/demo/agents.ts";
-import { startDemo, type Demo } from "../src/demo/server.ts";
+import { demoAgents, startDemo, type Demo } from "@deltawire/demo";
 import { runningGateway, upstreamToml, type TestGateway } from "../test/running-gateway.ts";
 
 /** The demo's agents on the demo model, which remembers what it was asked. */

@@ -3,7 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
-import { startDemo } from "../src/demo/server.ts";
+import { startDemo } from "@deltawire/demo";
 import { aGateway, scene } from "../test/scene.ts";
 import { upstreamToml } from "../test/running-gateway.ts";
 import { refuse, says } from "../test/scripted-upstream.ts";

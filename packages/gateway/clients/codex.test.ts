@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { pictureFor } from "../src/demo/media.ts";
+import { pictureFor } from "@deltawire/demo";
 import { codexOn } from "./codex-scene.ts";
 import { demoStage, loggedReplies, type DemoStage } from "./demo-stage.ts";
 

@@ -1,4 +1,4 @@
-import { startDemo, type Demo } from "../src/demo/server.ts";
+import { startDemo, type Demo } from "@deltawire/demo";
 import { runningGateway, upstreamToml, type TestGateway } from "../test/running-gateway.ts";
 
 /** The demo model behind gateways, under the names of its quirks. */

@@ -2,7 +2,7 @@ import { setTimeout as after } from "node:timers/promises";
 import OpenAI, { BadRequestError, NotFoundError, RateLimitError, toFile } from "openai";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { runningGateway } from "../test/running-gateway.ts";
-import { toneFor } from "../src/demo/media.ts";
+import { toneFor } from "@deltawire/demo";
 import { demoStage, loggedReplies, type DemoStage } from "./demo-stage.ts";
 
 let stage: DemoStage;

@@ -2,7 +2,7 @@ import OpenAI from "openai";
 import { zodResponsesFunction, zodTextFormat } from "openai/helpers/zod";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { pictureFor } from "../src/demo/media.ts";
+import { pictureFor } from "@deltawire/demo";
 import { demoStage, type DemoStage } from "./demo-stage.ts";
 
 let stage: DemoStage;

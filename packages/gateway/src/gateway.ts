@@ -266,11 +266,8 @@ async function startDemoUpstream({ agents }: Config): Promise<{
   agents: readonly Agent[];
   close: () => Promise<void>;
 }> {
-  // Most gateways never need them, and a start should not wait for them.
-  const [{ startDemo }, { demoAgents }] = await Promise.all([
-    import("./demo/server.ts"),
-    import("./demo/agents.ts"),
-  ]);
+  // Loaded on demand: most gateways never need it, and a start should not wait for it.
+  const { demoAgents, startDemo } = await import("@deltawire/demo");
   const demo = await startDemo({ paceMs: 15 });
   const upstream = plainUpstream({ name: "demo", baseUrl: demo.url, speaks: "chat" });
   return {

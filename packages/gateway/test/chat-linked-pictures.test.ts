@@ -1,6 +1,6 @@
 import { createChatClient, type AnswerVersion } from "@deltawire/tasks/chats";
 import { expect, test } from "vitest";
-import { pictureFor } from "../src/demo/media.ts";
+import { pictureFor } from "@deltawire/demo";
 import { answersOf, whenSettled } from "./chat-scene.ts";
 import { upstreamToml } from "./running-gateway.ts";
 import { aGateway, anUpstream } from "./scene.ts";

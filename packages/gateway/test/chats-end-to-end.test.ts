@@ -6,7 +6,7 @@ import {
   type ChatFile,
 } from "@deltawire/tasks/chats";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startDemo, type Demo } from "../src/demo/server.ts";
+import { startDemo, type Demo } from "@deltawire/demo";
 import {
   ChatUser,
   lastVersion,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { demoAgentNames } from "../src/config/chats.ts";
-import { demoAgents } from "../src/demo/agents.ts";
+import { demoAgents } from "@deltawire/demo";
 import { problemsIn, read, zai } from "./reading-config.ts";
 
 const local =

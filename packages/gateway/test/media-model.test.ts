@@ -4,7 +4,7 @@ import type { MediaType } from "../src/media/endpoint-call.ts";
 import { aDemo, aServer, dataUrl, endOf, itemsOf, key, stage } from "./media-stage.ts";
 import { pause, until } from "./scene.ts";
 import { refuse } from "./scripted-upstream.ts";
-import { pictureFor, toneFor } from "../src/demo/media.ts";
+import { pictureFor, toneFor } from "@deltawire/demo";
 
 const picture = { type: "input_image", image_url: dataUrl(pictureFor("a"), "image/png") };
 const sound = { type: "input_file", file_data: dataUrl(toneFor("a"), "audio/wav") };

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { JsonObject } from "@deltawire/wire";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { pictureFor } from "../src/demo/media.ts";
+import { pictureFor } from "@deltawire/demo";
 import { fetchPicture } from "../src/media/fetch-picture.ts";
 import {
   aDemo,

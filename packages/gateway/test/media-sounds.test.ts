@@ -1,6 +1,6 @@
 import type { JsonObject } from "@deltawire/wire";
 import { describe, expect, test } from "vitest";
-import { toneFor } from "../src/demo/media.ts";
+import { toneFor } from "@deltawire/demo";
 import { asText } from "../src/json.ts";
 import {
   aDemo,

@@ -3,7 +3,7 @@ import type { JsonObject } from "@deltawire/wire";
 import { afterEach, expect } from "vitest";
 import { asText } from "../src/json.ts";
 import { readConfig } from "../src/config/read.ts";
-import { startDemo, type Demo, type DemoOptions } from "../src/demo/server.ts";
+import { startDemo, type Demo, type DemoOptions } from "@deltawire/demo";
 import type { RoundLine } from "../src/log.ts";
 import type { MediaType } from "../src/media/endpoint-call.ts";
 import { mediaModel } from "../src/media/media-model.ts";

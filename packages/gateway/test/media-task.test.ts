@@ -1,7 +1,7 @@
 import { defineAgent, MemoryBlobs, runTask, type Model } from "@deltawire/agent";
 import { blobPath, type Block, type ContentPart, type TaskEvent } from "@deltawire/tasks";
 import { expect, test } from "vitest";
-import { pictureFor, wordsIn } from "../src/demo/media.ts";
+import { pictureFor, wordsIn } from "@deltawire/demo";
 import { aDemo, stage } from "./media-stage.ts";
 
 const blobs = new MemoryBlobs();

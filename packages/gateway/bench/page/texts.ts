@@ -1,4 +1,4 @@
-import { longMarkdown } from "../../src/demo/long-answer.ts";
+import { longMarkdown } from "@deltawire/demo";
 import { unreachable } from "../../src/unreachable.ts";
 
 /** What an answer of the bench is made of. */

@@ -1,6 +1,6 @@
 import type { Locator, Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
-import { pictureFor } from "../../src/demo/media.ts";
+import { pictureFor } from "@deltawire/demo";
 import {
   answers,
   downloadedBy,

@@ -1,6 +1,6 @@
 import type { Locator, Page, Route } from "playwright-core";
 import { describe, expect, test } from "vitest";
-import { pictureFor, toneFor } from "../../src/demo/media.ts";
+import { pictureFor, toneFor } from "@deltawire/demo";
 import { doorman, holdTheDoor, openDoor } from "./doorman.ts";
 import {
   answers,

@@ -1,6 +1,6 @@
 import type { Locator, Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
-import { toneFor } from "../../src/demo/media.ts";
+import { toneFor } from "@deltawire/demo";
 import { answers, conversation, messageBox, messages, scrollDrawn } from "./in-chat.ts";
 import { staged } from "./stage.ts";
 

@@ -9,8 +9,7 @@ import {
   type Page,
 } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect, inject } from "vitest";
-import { demoAgents } from "../../src/demo/agents.ts";
-import { startDemo, type Demo } from "../../src/demo/server.ts";
+import { demoAgents, startDemo, type Demo } from "@deltawire/demo";
 import {
   runningGateway,
   upstreamToml,

@@ -1,6 +1,6 @@
 import { defineAgent, defineTool } from "@deltawire/agent";
 import { expect, test } from "vitest";
-import { pictureFor } from "../../src/demo/media.ts";
+import { pictureFor } from "@deltawire/demo";
 import { callLine, endedAnswers } from "./in-chat.ts";
 import { lastAnswer, say, staged, takePicture } from "./stage.ts";
 

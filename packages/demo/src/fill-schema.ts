@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "@deltawire/wire";
-import { isObject } from "../json.ts";
+import { isObject } from "./json.ts";
 import type { TextHints } from "./text-hints.ts";
 
 /** A value that is valid against a JSON schema, made of what a text offers. */

@@ -1,5 +1,5 @@
 import type { ChatMessage, ChatRequest, ChatTool, JsonObject } from "@deltawire/wire";
-import { answer, type Answer } from "../src/demo/answer.ts";
+import { answer, type Answer } from "../src/answer.ts";
 
 /** A request to the demo whose last words are these. */
 export function says(words: string, more: Partial<ChatRequest> = {}): ChatRequest {

@@ -1,6 +1,6 @@
 import type { ChatMessage, ChatTool, ChatToolChoice } from "@deltawire/wire";
 import { describe, expect, test } from "vitest";
-import { calls, callsOf, ran, shell, tool, weather } from "./demo-requests.ts";
+import { calls, callsOf, ran, shell, tool, weather } from "./requests.ts";
 
 const text = { type: "string" };
 const list = { type: "array", items: text };

@@ -1,8 +1,8 @@
 import type { ChatMessage } from "@deltawire/wire";
 import { describe, expect, test } from "vitest";
-import { answer } from "../src/demo/answer.ts";
-import { chunksOf } from "../src/demo/chunks.ts";
-import { calls, callsOf, ran, said, says, shell, textOf, tool, weather } from "./demo-requests.ts";
+import { answer } from "../src/answer.ts";
+import { chunksOf } from "../src/chunks.ts";
+import { calls, callsOf, ran, said, says, shell, textOf, tool, weather } from "./requests.ts";
 
 describe("what it says", () => {
   test("it says the user's words back, and that it is a demo", () => {

@@ -4,8 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { decodeChatRequest, WireError, type ChatRequest, type JsonValue } from "@deltawire/wire";
 import { readConversation } from "./conversation.ts";
-import { asText, isObject, parseJson } from "../json.ts";
-import { newId } from "../new-id.ts";
+import { asText, isObject, parseJson } from "./json.ts";
 import * as media from "./media-routes.ts";
 import { Multipart } from "./multipart.ts";
 import * as other from "./other-routes.ts";
@@ -13,7 +12,6 @@ import { left, play, type Pace } from "./play.ts";
 import { quirks, type Quirk } from "./quirks.ts";
 import { refusal, type Refusal } from "./refusals.ts";
 import { replyTo } from "./reply.ts";
-import { unreachable } from "../unreachable.ts";
 
 export interface DemoOptions {
   /** How long to wait between two chunks; 0 unless told. */
@@ -274,7 +272,7 @@ async function answer(
       response.flushHeaders();
       return play(answered.steps, response, pace, signal);
     default:
-      return unreachable(answered);
+      return answered satisfies never;
   }
 }
 
@@ -284,4 +282,8 @@ function send(response: ServerResponse, { contentType, body }: other.Answered): 
     "content-length": Buffer.byteLength(body),
   });
   response.end(body);
+}
+
+function newId(prefix: string): string {
+  return `${prefix}_${randomUUID().replaceAll("-", "")}`;
 }

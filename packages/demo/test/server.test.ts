@@ -4,10 +4,10 @@ import { crc32, inflateSync } from "node:zlib";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { JsonObject } from "@deltawire/wire";
-import { Multipart } from "../src/demo/multipart.ts";
-import { quirks } from "../src/demo/quirks.ts";
-import { startDemo, type Demo } from "../src/demo/server.ts";
-import { says, shell } from "./demo-requests.ts";
+import { Multipart } from "../src/multipart.ts";
+import { quirks } from "../src/quirks.ts";
+import { startDemo, type Demo } from "../src/server.ts";
+import { says, shell } from "./requests.ts";
 
 let demo: Demo;
 

@@ -6,7 +6,7 @@ import type {
   ChatToolCallDelta,
   JsonObject,
 } from "@deltawire/wire";
-import { asText, parseJson } from "../json.ts";
+import { asText, parseJson } from "./json.ts";
 
 /** How a server that does something wrong would stream what the clean chunks say. */
 export type ChunkDistortion = (chunks: readonly ChatChunk[]) => ChatChunk[];

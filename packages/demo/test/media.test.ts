@@ -1,11 +1,10 @@
 import type { JsonObject } from "@deltawire/wire";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { pictureFor, toneFor, wordsIn } from "../src/demo/media.ts";
-import { startDemo, type Demo } from "../src/demo/server.ts";
+import { pictureFor, toneFor, wordsIn } from "../src/media.ts";
+import { startDemo, type Demo } from "../src/server.ts";
 import { asText } from "../src/json.ts";
-import { said } from "./demo-requests.ts";
-import { eventsOf } from "./running-gateway.ts";
+import { said } from "./requests.ts";
 
 let demo: Demo;
 
@@ -26,6 +25,12 @@ function form(fields: Record<string, string | Buffer>): FormData {
     if (typeof value === "string") made.set(name, value);
     else made.set(name, new Blob([new Uint8Array(value)]), `${name}.bin`);
   return made;
+}
+
+/** The data of every server-sent event of a reply. */
+async function eventsOf(response: Response): Promise<JsonObject[]> {
+  const lines = (await response.text()).split("\n").filter((line) => line.startsWith("data: {"));
+  return lines.map((line) => JSON.parse(line.slice("data: ".length)) as JsonObject);
 }
 
 async function refusalOf(answered: Promise<Response>): Promise<JsonObject> {

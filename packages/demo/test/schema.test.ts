@@ -1,10 +1,10 @@
 import type { ChatMessage, JsonObject, JsonValue } from "@deltawire/wire";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { fillSchema } from "../src/demo/fill-schema.ts";
-import { TextHints } from "../src/demo/text-hints.ts";
-import { answer } from "../src/demo/answer.ts";
-import { said, textOf } from "./demo-requests.ts";
+import { fillSchema } from "../src/fill-schema.ts";
+import { TextHints } from "../src/text-hints.ts";
+import { answer } from "../src/answer.ts";
+import { said, textOf } from "./requests.ts";
 
 function fill(words: string, properties: JsonObject, required = Object.keys(properties)) {
   return fillSchema({ type: "object", properties, required }, new TextHints(words));

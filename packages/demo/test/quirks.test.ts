@@ -13,9 +13,9 @@ import {
   type StreamEnd,
 } from "@deltawire/wire";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { quirks } from "../src/demo/quirks.ts";
-import { startDemo, type Demo } from "../src/demo/server.ts";
-import { ran, says, shell, weather } from "./demo-requests.ts";
+import { quirks } from "../src/quirks.ts";
+import { startDemo, type Demo } from "../src/server.ts";
+import { ran, says, shell, weather } from "./requests.ts";
 
 let demo: Demo;
 

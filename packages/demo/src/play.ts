@@ -1,7 +1,6 @@
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { setImmediate as nextTurn, setTimeout as after } from "node:timers/promises";
-import { unreachable } from "../unreachable.ts";
 import type { WireStep } from "./wire-steps.ts";
 
 export interface Pace {
@@ -41,7 +40,7 @@ export async function play(
         await left(signal);
         return;
       default:
-        unreachable(step);
+        step satisfies never;
     }
   }
   response.end();

@@ -1,5 +1,5 @@
 import type { ChatRequest, ChatTool, JsonObject } from "@deltawire/wire";
-import { isObject } from "../json.ts";
+import { isObject } from "./json.ts";
 
 export interface OfferedTool {
   kind: "function" | "custom";
