@@ -1,6 +1,6 @@
 import type { Limits } from "@deltawire/tasks";
 import type { JsonObject } from "@deltawire/wire";
-import { checkOptions } from "./chats/options.ts";
+import { checkOptions } from "./options/model-options.ts";
 import type { Model } from "./model.ts";
 import {
   mustBeLimits,

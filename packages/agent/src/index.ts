@@ -21,7 +21,7 @@ export type { Decided } from "./approvals/decisions.ts";
 export type { PendingDecision } from "./approvals/pending-decisions.ts";
 export type { Price } from "./run/usage.ts";
 export type { ModelWaits } from "./model/model-waits.ts";
-export { ModelError, type Model, type RoundNotes } from "./model.ts";
+export { ModelError, type Model, type ModelAbilities, type RoundNotes } from "./model.ts";
 export { MemoryLog } from "./log/memory-log.ts";
 export { MemoryBlobs } from "./log/blobs.ts";
 export type { Variables } from "./variables/variables.ts";
@@ -46,7 +46,6 @@ export { shellDefaults, shellGroup, type ShellOptions } from "./groups/shell.ts"
 export { timeGroup } from "./groups/time.ts";
 export { webDefaults, webGroup, type WebOptions } from "./groups/web.ts";
 export { connectMcp, type McpServer, type McpToolGroup } from "./mcp/connect.ts";
-export type { ModelAbilities } from "./chats/model-abilities.ts";
 export { Chats } from "./chats/chats.ts";
 export type { Exported, ExportFormat } from "./chats/chat-files.ts";
 export { ChatError, type ChatErrorCode } from "./chats/chat-error.ts";
@@ -63,7 +62,7 @@ export type {
 export type { Asking } from "./chats/ask-question.ts";
 export type { EditRequest, SendRequest } from "./chats/sending.ts";
 export type { Skill } from "./chats/skills.ts";
-export { checkOptions } from "./chats/options.ts";
+export { checkOptions } from "./options/model-options.ts";
 export { checkTimeZone } from "./chats/system-prompt.ts";
 export { checkPrivacyFields } from "./privacy/check-fields.ts";
 export { maskedModel } from "./privacy/masked-model.ts";

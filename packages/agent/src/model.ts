@@ -1,3 +1,4 @@
+import type { ModelChoice } from "@deltawire/tasks/chats";
 import type { JsonObject, ResponseEvent, ResponsesRequest } from "@deltawire/wire";
 
 /** What answers a model round. The gateway implements it over its upstreams; `fetch-model.ts` is one for use alone. */
@@ -56,3 +57,6 @@ export class ModelError extends Error {
     this.retryAfterMs = retryAfterMs;
   }
 }
+
+/** What a model can do, whatever it is called. */
+export type ModelAbilities = Omit<ModelChoice, "name">;

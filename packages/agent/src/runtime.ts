@@ -14,7 +14,7 @@ import {
 import type { InputItem } from "@deltawire/wire";
 import { modelNameOf, type Agent } from "./agent.ts";
 import { withBlobs } from "./log/blobs.ts";
-import type { Cuts } from "./calls/cuts.ts";
+import type { Cuts } from "./cuts.ts";
 import { decidedBefore, type Decided } from "./approvals/decisions.ts";
 import { PendingDecisions, type PendingDecision } from "./approvals/pending-decisions.ts";
 import { messageOf } from "./event-text.ts";
@@ -24,7 +24,7 @@ import { limitsOf, mustHavePrice } from "./limits.ts";
 import type { Model } from "./model.ts";
 import { usualWaits, type ModelWaits } from "./model/model-waits.ts";
 import { PrivateParts } from "./log/private-parts.ts";
-import { readTask } from "./run/read-task.ts";
+import { readTask } from "./log/read-task.ts";
 import { RuntimeError } from "./runtime-error.ts";
 import type { AgentRequest, TaskRequest } from "./task-request.ts";
 import { toolsetOf } from "./run/toolset.ts";

@@ -1,6 +1,6 @@
 import type { BlobStore, ExpandedArguments, Resolution, TaskApproval } from "@deltawire/tasks";
 import type { Agent } from "../agent.ts";
-import { checkArguments } from "../schemas/check-arguments.ts";
+import { checkArguments } from "../variables/check-arguments.ts";
 import { toolsetOf } from "../run/toolset.ts";
 import { escapeReferences, referencesIn } from "../variables/expand.ts";
 import { readExpansion, storeExpansion } from "../variables/expanded-arguments.ts";

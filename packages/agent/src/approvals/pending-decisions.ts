@@ -2,7 +2,7 @@ import type { JsonObject, TaskApproval, TaskLog, TaskState, TaskTree } from "@de
 import type { PendingApproval } from "@deltawire/tasks/chats";
 import type { Agent } from "../agent.ts";
 import type { PrivateParts } from "../log/private-parts.ts";
-import { readTask } from "../run/read-task.ts";
+import { readTask } from "../log/read-task.ts";
 import { toolsetOf } from "../run/toolset.ts";
 import type { TreeRun } from "../run/tree-run.ts";
 

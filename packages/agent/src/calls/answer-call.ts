@@ -16,7 +16,7 @@ import {
   editedArguments,
   refusal,
 } from "../approvals/call-approval.ts";
-import { checkArguments, type CheckedArguments } from "../schemas/check-arguments.ts";
+import { checkArguments, type CheckedArguments } from "../variables/check-arguments.ts";
 import { messageOf } from "../event-text.ts";
 import { executeCall } from "./execute-call.ts";
 import { isHeld, type Executed } from "./executed.ts";

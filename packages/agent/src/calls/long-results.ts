@@ -8,7 +8,7 @@ import {
   type ToolPart,
 } from "@deltawire/tasks";
 import { ownNames } from "../define-tool.ts";
-import { beginningOf, type Cuts } from "./cuts.ts";
+import { beginningOf, type Cuts } from "../cuts.ts";
 import { nameNote, type Named } from "./named-values.ts";
 import { variableTools } from "../variables/own-names.ts";
 

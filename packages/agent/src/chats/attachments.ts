@@ -1,12 +1,12 @@
 import { bareType, blobPath, type BlobStore, type ContentPart } from "@deltawire/tasks";
 import type { Attachment, ContextSnippet, UserVersion } from "@deltawire/tasks/chats";
-import { beginningOf } from "../calls/cuts.ts";
+import { beginningOf } from "../cuts.ts";
 import { hashOf } from "../calls/long-results.ts";
 import { fileKind } from "../groups/file-kind.ts";
 import type { Vault } from "../privacy/vault.ts";
 import { unreachable } from "../unreachable.ts";
 import { called, kindOfType, leftOut, sentAsItIs, type SentKind } from "./attachment-notices.ts";
-import type { ModelAbilities } from "./model-abilities.ts";
+import type { ModelAbilities } from "../model.ts";
 import { pdfTextOf } from "./pdf-text.ts";
 
 /** What is private in a chat, for those who put its texts together before they are masked. */

@@ -18,7 +18,7 @@ import type {
   PersonEdit,
 } from "@deltawire/tasks/chats";
 import type { Agent } from "../agent.ts";
-import type { Cuts } from "../calls/cuts.ts";
+import type { Cuts } from "../cuts.ts";
 import { messageOf } from "../event-text.ts";
 import { RuntimeError } from "../runtime-error.ts";
 import type { AgentRequest } from "../task-request.ts";
@@ -32,7 +32,7 @@ import { ChatRecords } from "./chat-records.ts";
 import { changedSettings, mustBeKnown, mustBeSettings } from "./check-chat-settings.ts";
 import { extractedChat } from "./extracted-chat.ts";
 import { Lifecycle } from "./lifecycle.ts";
-import type { ModelAbilities } from "./model-abilities.ts";
+import type { ModelAbilities } from "../model.ts";
 import { promisedIds, promisingWorld } from "./promised-ids.ts";
 import type { Asking } from "./ask-question.ts";
 import { Sending, type EditRequest, type SendRequest } from "./sending.ts";

@@ -3,7 +3,7 @@ import { checkSettings, type ChatSettings, type ModelOptions } from "@deltawire/
 import { checkPrivacyFields } from "../privacy/check-fields.ts";
 import { ChatError } from "./chat-error.ts";
 import type { ChatsOptions } from "./chat-ports.ts";
-import { checkOptions } from "./options.ts";
+import { checkOptions } from "../options/model-options.ts";
 import { checkTimeZone } from "./system-prompt.ts";
 
 /** Throws what is wrong with the settings of a chat, all that a tree of plain data cannot know included. */

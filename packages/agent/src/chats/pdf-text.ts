@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
 import { toWellFormed, type BlobStore } from "@deltawire/tasks";
-import { beginningOf, type Cuts } from "../calls/cuts.ts";
+import { beginningOf, type Cuts } from "../cuts.ts";
 import type { PdfMessage, PdfOrder } from "./pdf-worker.ts";
 
 export type PdfText =

@@ -2,8 +2,8 @@ import type { Chat, ChatSettings, ModelOptions, UserVersion } from "@deltawire/t
 import { ChatError } from "./chat-error.ts";
 import type { ChatsOptions } from "./chat-ports.ts";
 import { handlers, type Handler } from "./handlers.ts";
-import type { ModelAbilities } from "./model-abilities.ts";
-import { fitOptions, mergeOptions } from "./options.ts";
+import type { ModelAbilities } from "../model.ts";
+import { fitOptions, mergeOptions } from "../options/model-options.ts";
 
 /** For one answer, over what the chat says. */
 export interface AnswerChoice {

@@ -7,7 +7,7 @@ import {
   type ResponsesRequest,
   type ResponseUsage,
 } from "@deltawire/wire";
-import { beginningOf, type Cuts } from "../calls/cuts.ts";
+import { beginningOf, type Cuts } from "../cuts.ts";
 import { failedReply } from "../model/follow-model.ts";
 import type { Model } from "../model.ts";
 import { unlessStopped } from "../run/stop.ts";

@@ -12,7 +12,7 @@ import { inputPart } from "../model/history.ts";
 import { withUniqueNumbers } from "../model/history-references.ts";
 import { leftOut, sentAsItIs } from "./attachment-notices.ts";
 import { addressProblem, messageParts, seesNone, type PrivateValues } from "./attachments.ts";
-import type { ModelAbilities } from "./model-abilities.ts";
+import type { ModelAbilities } from "../model.ts";
 import { timeOfMessage } from "./system-prompt.ts";
 
 /** How a conversation is told to one model. */

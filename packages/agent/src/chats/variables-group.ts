@@ -1,4 +1,4 @@
-import type { Cuts } from "../calls/cuts.ts";
+import type { Cuts } from "../cuts.ts";
 import { pageOf, readOnInVariable } from "../calls/long-results.ts";
 import { defineTool } from "../define-tool.ts";
 import type { ToolGroup } from "../tool.ts";

@@ -1,7 +1,7 @@
 import type { TaskState } from "@deltawire/tasks";
 import type { JsonObject, ResponsesRequest } from "@deltawire/wire";
 import type { Agent } from "../agent.ts";
-import { mergeOptions } from "../chats/options.ts";
+import { mergeOptions } from "../options/model-options.ts";
 import { historyOf } from "./history.ts";
 import { spoken } from "../run/next-step.ts";
 import type { TaskRun } from "../run/task-run.ts";

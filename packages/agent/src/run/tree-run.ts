@@ -17,7 +17,7 @@ import { modelNameOf, type Agent } from "../agent.ts";
 import { Decisions } from "../approvals/decisions.ts";
 import { endTask } from "./end-task.ts";
 import { brief } from "../event-text.ts";
-import type { Cuts } from "../calls/cuts.ts";
+import type { Cuts } from "../cuts.ts";
 import { Journal } from "../log/journal.ts";
 import { LatestProgress } from "../log/latest-progress.ts";
 import type { Model } from "../model.ts";

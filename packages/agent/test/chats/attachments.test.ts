@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { awaitedWorkTime } from "../../../../test/work-time.ts";
 import { messageParts, type ForModel } from "../../src/chats/attachments.ts";
-import type { ModelAbilities } from "../../src/chats/model-abilities.ts";
+import type { ModelAbilities } from "../../src/model.ts";
 import { MemoryBlobs } from "../../src/log/blobs.ts";
 import { newVault } from "../privacy/private-texts.ts";
 import { able } from "./abilities.ts";

@@ -1,7 +1,7 @@
 import { blobPath } from "@deltawire/tasks";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Cuts } from "../../src/calls/cuts.ts";
+import type { Cuts } from "../../src/cuts.ts";
 import { longestForModel, pageOf, shorten } from "../../src/calls/long-results.ts";
 import { messageParts } from "../../src/chats/attachments.ts";
 import { pdfTextOf } from "../../src/chats/pdf-text.ts";

@@ -1,7 +1,7 @@
 import type { ModelOptions } from "@deltawire/tasks/chats";
 import type { JsonObject, JsonValue } from "@deltawire/wire";
 import { isObject } from "../json.ts";
-import type { ModelAbilities } from "./model-abilities.ts";
+import type { ModelAbilities } from "../model.ts";
 import { optionProblems } from "./option-values.ts";
 
 /**

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { ModelAbilities } from "../../src/chats/model-abilities.ts";
-import { checkOptions, fitOptions, mergeOptions } from "../../src/chats/options.ts";
-import { able as ableToAct } from "./abilities.ts";
+import type { ModelAbilities } from "../../src/model.ts";
+import { checkOptions, fitOptions, mergeOptions } from "../../src/options/model-options.ts";
+import { able as ableToAct } from "../chats/abilities.ts";
 
 const able: ModelAbilities = { ...ableToAct, efforts: ["low", "medium", "high"] };
 

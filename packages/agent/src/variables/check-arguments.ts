@@ -1,8 +1,8 @@
-import type { Checked } from "./input-schema.ts";
+import type { Checked } from "../schemas/input-schema.ts";
 import { messageOf } from "../event-text.ts";
 import type { Tool } from "../tool.ts";
-import { expandArguments } from "../variables/expanded-arguments.ts";
-import type { Variables } from "../variables/variables.ts";
+import { expandArguments } from "./expanded-arguments.ts";
+import type { Variables } from "./variables.ts";
 
 /** `expanded`: the JSON that was checked, if references were replaced in it. */
 export type CheckedArguments = Checked & { expanded?: string };

@@ -1,5 +1,5 @@
 import { emptyTree, Reducer, type TaskLog, type TaskTree } from "@deltawire/tasks";
-import { entryOf, PrivateParts } from "../log/private-parts.ts";
+import { entryOf, PrivateParts } from "./private-parts.ts";
 
 const pageSize = 5000;
 
