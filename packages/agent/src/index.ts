@@ -19,7 +19,7 @@ export type { AgentRequest, TaskRequest } from "./task-request.ts";
 export { RuntimeError, type RuntimeErrorCode } from "./runtime-error.ts";
 export type { Decided } from "./approvals/decisions.ts";
 export type { PendingDecision } from "./approvals/pending-decisions.ts";
-export type { Price } from "./run/usage.ts";
+export type { Price } from "./task/usage.ts";
 export type { ModelWaits } from "./model/model-waits.ts";
 export { ModelError, type Model, type ModelAbilities, type RoundNotes } from "./model.ts";
 export { MemoryLog } from "./log/memory-log.ts";

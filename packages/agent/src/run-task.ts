@@ -16,7 +16,7 @@ import type { Model } from "./model.ts";
 import { Runtime } from "./runtime.ts";
 import { RuntimeError } from "./runtime-error.ts";
 import type { TaskRequest } from "./task-request.ts";
-import type { Price } from "./run/usage.ts";
+import type { Price } from "./task/usage.ts";
 
 export interface RunTaskOptions extends Omit<TaskRequest, "agent" | "model" | "input"> {
   /** For agents whose model is a name. */

@@ -20,16 +20,16 @@ import { PendingDecisions, type PendingDecision } from "./approvals/pending-deci
 import { messageOf } from "./event-text.ts";
 import { transcriptOf } from "./model/history.ts";
 import { earlierNumbers } from "./model/history-references.ts";
-import { limitsOf, mustHavePrice } from "./limits.ts";
+import { limitsOf, mustHavePrice } from "./task/limits.ts";
 import type { Model } from "./model.ts";
 import { usualWaits, type ModelWaits } from "./model/model-waits.ts";
 import { PrivateParts } from "./log/private-parts.ts";
 import { readTask } from "./log/read-task.ts";
 import { RuntimeError } from "./runtime-error.ts";
 import type { AgentRequest, TaskRequest } from "./task-request.ts";
-import { toolsetOf } from "./run/toolset.ts";
+import { toolsetOf } from "./task/toolset.ts";
 import { TreeRun, type Beginning, type TreeOptions } from "./run/tree-run.ts";
-import type { Price } from "./run/usage.ts";
+import type { Price } from "./task/usage.ts";
 import type { Variables } from "./variables/variables.ts";
 
 export interface RuntimeOptions {

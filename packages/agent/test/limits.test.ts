@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { AgentDefinition } from "../src/agent.ts";
 import { defineTool } from "../src/define-tool.ts";
-import { limitsOf } from "../src/limits.ts";
+import { limitsOf } from "../src/task/limits.ts";
 import { runTask } from "../src/run-task.ts";
 import {
   decide,

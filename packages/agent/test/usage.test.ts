@@ -1,8 +1,8 @@
-import { emptyTree, type TaskState, type Usage } from "@deltawire/tasks";
+import { addUsage, emptyTree, type TaskState, type Usage } from "@deltawire/tasks";
 import type { ResponseUsage } from "@deltawire/wire";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { addUsage, treeUsage, usageOf } from "../src/run/usage.ts";
+import { treeUsage, usageOf } from "../src/task/usage.ts";
 
 const told = (input_tokens: number, output_tokens: number): ResponseUsage => ({
   input_tokens,

@@ -6,7 +6,8 @@ import {
   type TaskApproval,
   type ToolCallItem,
 } from "@deltawire/tasks";
-import type { TaskRun } from "../run/task-run.ts";
+import { approvalsOf, askPerson, type ApprovalContext } from "./ask-person.ts";
+import type { TaskContext } from "../task/context.ts";
 import type { Tool } from "../tool.ts";
 import { storeExpansion } from "../variables/expanded-arguments.ts";
 
@@ -18,7 +19,7 @@ interface CallInput {
 
 /** A person's word on a call, or undefined where none is needed. */
 export async function approvalOf(
-  run: TaskRun,
+  run: ApprovalContext,
   call: ToolCallItem,
   tool: Tool,
   { value: input, expanded }: CallInput,
@@ -35,7 +36,7 @@ export async function approvalOf(
     expanded === undefined
       ? {}
       : { expanded_arguments: await storeExpansion(expanded, run.tree.options.blobs) };
-  const approval = await run.ask(call.call_id, {
+  const approval = await askPerson(run, call.call_id, {
     kind: "call",
     call_id: call.call_id,
     tool: tool.name,
@@ -74,27 +75,27 @@ export function refusal({ status, resolution }: TaskApproval): string | undefine
 }
 
 /** The arguments that a person has put in the place of the model's. */
-export function editedArguments(run: TaskRun, call: ToolCallItem): string | undefined {
+export function editedArguments(run: TaskContext, call: ToolCallItem): string | undefined {
   const edited = askedBefore(run, call)?.resolution?.arguments;
   return edited === call.arguments ? undefined : edited;
 }
 
 /** What a person has approved, where that is not the text of the call; undefined also where nobody was asked. */
-export function approvedFor(run: TaskRun, call: ToolCallItem): ExpandedArguments | undefined {
+export function approvedFor(run: TaskContext, call: ToolCallItem): ExpandedArguments | undefined {
   const asked = askedBefore(run, call);
   return asked?.resolution && approvedArguments(asked, asked.resolution);
 }
 
 /** Of what is run: of what was approved, else of the call as the model wrote it. */
-export function executedHash(run: TaskRun, call: ToolCallItem): string {
+export function executedHash(run: TaskContext, call: ToolCallItem): string {
   const approved = approvedFor(run, call);
   return (approved && expandedHash(approved)) ?? argumentsHash(call.arguments);
 }
 
-function hasBegun({ task }: TaskRun, call: ToolCallItem): boolean {
+function hasBegun({ task }: TaskContext, call: ToolCallItem): boolean {
   return task.state.executions.some(({ call_id }) => call_id === call.call_id);
 }
 
-export function askedBefore(run: TaskRun, call: ToolCallItem): TaskApproval | undefined {
-  return run.approvals().find((one) => one.call_id === call.call_id && one.kind === "call");
+export function askedBefore(run: TaskContext, call: ToolCallItem): TaskApproval | undefined {
+  return approvalsOf(run).find((one) => one.call_id === call.call_id && one.kind === "call");
 }

@@ -1,7 +1,7 @@
 import type { BlobStore, ExpandedArguments, Resolution, TaskApproval } from "@deltawire/tasks";
 import type { Agent } from "../agent.ts";
 import { checkArguments } from "../variables/check-arguments.ts";
-import { toolsetOf } from "../run/toolset.ts";
+import { toolsetOf } from "../task/toolset.ts";
 import { escapeReferences, referencesIn } from "../variables/expand.ts";
 import { readExpansion, storeExpansion } from "../variables/expanded-arguments.ts";
 import type { Variables } from "../variables/variables.ts";

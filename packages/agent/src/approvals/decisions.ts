@@ -1,11 +1,12 @@
-import type { Grant, Resolution, TaskApproval, TaskWriter } from "@deltawire/tasks";
-import type { Activity } from "../run/activity.ts";
+import type { Grant, Resolution, TaskApproval, TaskWriter, TreeWriter } from "@deltawire/tasks";
+import type { Activity } from "../task/activity.ts";
 import type { Agent } from "../agent.ts";
-import { callAfter } from "../run/call-after.ts";
+import { callAfter } from "../task/call-after.ts";
 import { messageOf } from "../event-text.ts";
 import { checkDecision, type PersonsDecision } from "./check-decision.ts";
-import { unlessStopped, type Stop } from "../run/stop.ts";
-import type { TreeRun } from "../run/tree-run.ts";
+import { unlessStopped, type Stop } from "../task/stop.ts";
+import type { TreeContext } from "../task/context.ts";
+import type { Variables } from "../variables/variables.ts";
 
 export type Decided =
   | { is: "resolved"; approval: TaskApproval }
@@ -25,13 +26,23 @@ export interface Waiting {
   signal: AbortSignal;
 }
 
+/** What decisions need of the tree that they are about. */
+interface DecisionTree extends TreeContext {
+  readonly writer: TreeWriter;
+  readonly variables: Variables | undefined;
+  readonly journal: { settled(): Promise<void> };
+  /** The tasks that run, by id. */
+  readonly tasks: ReadonlyMap<string, { readonly agent: Agent }>;
+  stop(stop: Stop): void;
+}
+
 /** What people decide in a tree of tasks: the one place where it comes in. What was decided is in the tasks' state. */
 export class Decisions {
-  readonly #tree: TreeRun;
+  readonly #tree: DecisionTree;
   /** By the approval that they wait for. */
   readonly #waiting = new Map<string, Set<() => void>>();
 
-  constructor(tree: TreeRun) {
+  constructor(tree: DecisionTree) {
     this.#tree = tree;
   }
 

@@ -3,20 +3,27 @@ import type { PendingApproval } from "@deltawire/tasks/chats";
 import type { Agent } from "../agent.ts";
 import type { PrivateParts } from "../log/private-parts.ts";
 import { readTask } from "../log/read-task.ts";
-import { toolsetOf } from "../run/toolset.ts";
-import type { TreeRun } from "../run/tree-run.ts";
+import { toolsetOf } from "../task/toolset.ts";
+import type { Decisions } from "./decisions.ts";
 
 /** What a task waits for, with what a person needs to decide it. Who serves it knows which chat it is of. */
 export type PendingDecision = Omit<PendingApproval, "chat">;
 
+interface RunningTree {
+  /** As far as it is in the log. */
+  readonly kept: TaskTree;
+  readonly privateParts: PrivateParts;
+  readonly decisions: Pick<Decisions, "agentOf">;
+}
+
 /** What all tasks that have not ended wait for. */
 export class PendingDecisions {
   readonly #log: TaskLog;
-  readonly #running: (rootTaskId: string) => TreeRun | undefined;
+  readonly #running: (rootTaskId: string) => RunningTree | undefined;
   /** Of tasks that nobody works on: their logs stay as they are until somebody does. */
   readonly #idle = new Map<string, readonly PendingDecision[]>();
 
-  constructor(log: TaskLog, running: (rootTaskId: string) => TreeRun | undefined) {
+  constructor(log: TaskLog, running: (rootTaskId: string) => RunningTree | undefined) {
     this.#log = log;
     this.#running = running;
   }
@@ -49,7 +56,7 @@ export class PendingDecisions {
   }
 }
 
-function ofRunning({ kept, privateParts, decisions }: TreeRun): PendingDecision[] {
+function ofRunning({ kept, privateParts, decisions }: RunningTree): PendingDecision[] {
   return pendingIn(kept, privateParts, (taskId) => decisions.agentOf(taskId));
 }
 

@@ -16,19 +16,20 @@ import {
   editedArguments,
   refusal,
 } from "../approvals/call-approval.ts";
+import { approvalsOf, askPerson } from "../approvals/ask-person.ts";
 import { checkArguments, type CheckedArguments } from "../variables/check-arguments.ts";
 import { messageOf } from "../event-text.ts";
 import { executeCall } from "./execute-call.ts";
 import { isHeld, type Executed } from "./executed.ts";
-import { released } from "../approvals/held-result.ts";
-import type { Lanes } from "../run/lanes.ts";
+import { released } from "./held-result.ts";
+import type { Lanes } from "./lanes.ts";
 import { shorten, wholeText, type Shortened } from "./long-results.ts";
 import { namedArguments, namedResult, nameNote } from "./named-values.ts";
 import { readable } from "./readable.ts";
-import { statusOf } from "./refuse-call.ts";
-import { unlessStopped } from "../run/stop.ts";
-import { helpOfOneGone } from "../run/sub-agent.ts";
-import type { TaskRun } from "../run/task-run.ts";
+import { statusOf } from "../task/refuse-call.ts";
+import { unlessStopped } from "../task/stop.ts";
+import { helpOfOneGone } from "./sub-agent.ts";
+import type { CallContext } from "./call-context.ts";
 import type { Tool } from "../tool.ts";
 import {
   expandArguments,
@@ -42,7 +43,11 @@ import type { Variables } from "../variables/variables.ts";
  * One result for one call, in every case. What has already happened to the call, in this process or in one that is gone,
  * is in the task's state; so this picks up wherever it was left.
  */
-export async function answerCall(run: TaskRun, call: ToolCallItem, lanes: Lanes): Promise<void> {
+export async function answerCall(
+  run: CallContext,
+  call: ToolCallItem,
+  lanes: Lanes,
+): Promise<void> {
   const { activity, tree } = run;
   const result = resultOf(run, call);
   activity.set(call.call_id, []);
@@ -55,7 +60,7 @@ export async function answerCall(run: TaskRun, call: ToolCallItem, lanes: Lanes)
 }
 
 /** Where the call is run again, what the interrupted run streamed is dropped: it is streamed again. */
-function resultOf(run: TaskRun, call: ToolCallItem): ToolResultWriter {
+function resultOf(run: CallContext, call: ToolCallItem): ToolResultWriter {
   const { task, toolset } = run;
   const ran = task.state.executions.findLast(({ call_id }) => call_id === call.call_id);
   const runsAgain = ran !== undefined && mayRunAgain(ran, toolset.tools.get(call.name));
@@ -64,7 +69,7 @@ function resultOf(run: TaskRun, call: ToolCallItem): ToolResultWriter {
 }
 
 async function answer(
-  run: TaskRun,
+  run: CallContext,
   call: ToolCallItem,
   lanes: Lanes,
   result: ToolResultWriter,
@@ -93,7 +98,7 @@ async function answer(
 
 /** What the tool runs with, once a person has approved it where one has to; or why it does not run. */
 async function callInput(
-  run: TaskRun,
+  run: CallContext,
   call: ToolCallItem,
   tool: Tool,
 ): Promise<{ value: unknown } | Executed> {
@@ -131,12 +136,14 @@ const approvedUnexpanded =
 
 /** What an earlier run of the call, in a process that is gone, leaves to be done. Undefined: it may be run again. */
 async function fromBefore(
-  run: TaskRun,
+  run: CallContext,
   call: ToolCallItem,
   tool: Tool | undefined,
   ran: Execution,
 ): Promise<Executed | undefined> {
-  const held = run.approvals().some((one) => one.call_id === call.call_id && one.kind === "result");
+  const held = approvalsOf(run).some(
+    (one) => one.call_id === call.call_id && one.kind === "result",
+  );
   if (held) return released(run, call);
   const runsAgain = mayRunAgain(ran, tool);
   if (ran.outcome === undefined) {
@@ -152,12 +159,12 @@ function mayRunAgain(ran: Execution, tool: Tool | undefined): boolean {
 
 /** Nobody knows whether it was done: a person looks, and says. */
 async function reconciled(
-  run: TaskRun,
+  run: CallContext,
   call: ToolCallItem,
   tool: Tool | undefined,
 ): Promise<Executed> {
   const executed = await executedArguments(run, call, tool);
-  const approval = await run.ask(call.call_id, {
+  const approval = await askPerson(run, call.call_id, {
     kind: "reconcile",
     call_id: call.call_id,
     tool: call.name,
@@ -178,7 +185,7 @@ async function reconciled(
 
 /** What a call ran with, where that is not its own text: as approved, else with its variables replaced by their content. */
 async function executedArguments(
-  run: TaskRun,
+  run: CallContext,
   call: ToolCallItem,
   tool: Tool | undefined,
 ): Promise<ExpandedArguments | undefined> {
@@ -192,7 +199,7 @@ async function executedArguments(
 
 /** Writes the result in one go: all of it is kept, or none. */
 async function close(
-  run: TaskRun,
+  run: CallContext,
   call: ToolCallItem,
   result: ToolResultWriter,
   executed: Executed,
@@ -257,7 +264,7 @@ function numbersOf(blocks: readonly Block[]): ReadonlyMap<number, number> {
 
 /** A result whose pictures or whose length the store does not take is told as that. */
 async function kept(
-  run: TaskRun,
+  run: CallContext,
   call: ToolCallItem,
   { output, outcome, fromTool, written = 0 }: Executed,
 ): Promise<{ short: Shortened; outcome: Executed["outcome"] }> {
@@ -287,13 +294,13 @@ function withoutGroup(block: ToolBlock): ToolBlock {
 }
 
 /** Told to the model before the result. */
-function noteOn(run: TaskRun, call: ToolCallItem): ContentPart[] {
+function noteOn(run: CallContext, call: ToolCallItem): ContentPart[] {
   const edited = editedArguments(run, call);
   if (edited === undefined) return [];
   return [{ type: "text", text: `The user changed the arguments of this call to ${edited}` }];
 }
 
-function unknownTool({ toolset }: TaskRun, name: string): string {
+function unknownTool({ toolset }: CallContext, name: string): string {
   const names = [...toolset.tools.keys()].join(", ");
   return `There is no tool "${name}". ${names === "" ? "There are none." : `There are: ${names}.`}`;
 }

@@ -10,11 +10,13 @@ import { brief, messageOf } from "../event-text.ts";
 import { isHeld, resultPolicy, type Executed } from "./executed.ts";
 import { hashOf, pageOf } from "./long-results.ts";
 import { withStreamed } from "./readable.ts";
-import { readResult, type HelpWanted, type PageWanted } from "../run/own-tools.ts";
+import { readResult, type HelpWanted, type PageWanted } from "../task/own-tools.ts";
 import { runTool, type ToolRun } from "./run-tool.ts";
-import { isLeft, stoppedBy } from "../run/stop.ts";
+import { askAgent } from "./sub-agent.ts";
+import { isLeft, stoppedBy } from "../task/stop.ts";
 import { StreamedOutput, type Streamed } from "./streamed-output.ts";
-import type { TaskRun } from "../run/task-run.ts";
+import type { CallContext } from "./call-context.ts";
+import type { PrivateItem } from "../log/private-parts.ts";
 import type { Tool } from "../tool.ts";
 import { unreachable } from "../unreachable.ts";
 
@@ -26,7 +28,7 @@ interface CheckedCall {
 
 /** Carries a call out. That it begins is in the log before it does. */
 export async function executeCall(
-  run: TaskRun,
+  run: CallContext,
   { call, tool, input }: CheckedCall,
   before: Execution | undefined,
   result: ToolResultWriter,
@@ -69,7 +71,7 @@ export async function executeCall(
   }
 
   async function carriedOut(): Promise<Executed> {
-    if (tool === run.toolset.help) return run.askAgent(call, input as HelpWanted);
+    if (tool === run.toolset.help) return askAgent(run, call, input as HelpWanted);
     if (tool === readResult) return readOn(run, input as PageWanted);
     // Of a result that a person may refuse nothing is shown before.
     const isShown = resultPolicy(run.agent, tool) === "never";
@@ -84,7 +86,7 @@ export async function executeCall(
       blobs,
       stream,
       progress: (message: string, fraction?: number): void => {
-        const told = isShown ? tree.told(message) : undefined;
+        const told = isShown ? tree.eventText(message) : undefined;
         if (told !== undefined || fraction !== undefined)
           task.executionProgress(call.call_id, executionId, told, fraction);
       },
@@ -111,7 +113,7 @@ function isKnown(ended: ToolRun, effect: Effect): boolean {
  * what was streamed.
  */
 async function executedBy(
-  run: TaskRun,
+  run: CallContext,
   tool: Tool,
   ended: ToolRun,
   streamed: Streamed,
@@ -141,7 +143,7 @@ async function executedBy(
   }
 }
 
-function notReturned(run: TaskRun, tool: Tool, ended: ToolRun, streamed: Streamed): Executed {
+function notReturned(run: CallContext, tool: Tool, ended: ToolRun, streamed: Streamed): Executed {
   const { redact } = run.tree.options;
   switch (ended.is) {
     case "returned":
@@ -167,8 +169,8 @@ function failed(what: string, error: string): Executed {
   return { outcome: "failed", output: `${what}: ${error}`, error };
 }
 
-async function readOn(run: TaskRun, { result, offset }: PageWanted): Promise<Executed> {
-  const whole = run.wholeOf(result);
+async function readOn(run: CallContext, { result, offset }: PageWanted): Promise<Executed> {
+  const whole = wholeOf(run, result);
   const blob = whole === undefined ? undefined : await run.tree.options.blobs.get(hashOf(whole));
   if (blob === undefined)
     return {
@@ -178,4 +180,12 @@ async function readOn(run: TaskRun, { result, offset }: PageWanted): Promise<Exe
     };
   const text = Buffer.from(blob.bytes).toString("utf8");
   return { outcome: "completed", output: pageOf(text, result, offset, { cuts: run.tree.cuts }) };
+}
+
+/** Where the whole of a result is that was cut for the model. */
+function wholeOf({ task, tree }: CallContext, callId: string): PrivateItem["whole"] {
+  const item = task.state.output.find(
+    (each) => each.type === "tool_result" && each.call_id === callId,
+  );
+  return item === undefined ? undefined : tree.privateParts.item(item.id).whole;
 }

@@ -2,7 +2,7 @@ import type { ContentPart, JsonObject, Outcome, ToolCallItem } from "@deltawire/
 import { approvedFor, editedArguments } from "../approvals/call-approval.ts";
 import { ownNames } from "../define-tool.ts";
 import { messageOf } from "../event-text.ts";
-import type { TaskRun } from "../run/task-run.ts";
+import type { CallContext } from "./call-context.ts";
 import { expandArguments, readExpansion } from "../variables/expanded-arguments.ts";
 import { variableTools } from "../variables/own-names.ts";
 
@@ -25,7 +25,7 @@ export interface Named {
 
 /** Keeps the text of a result that the model may be told, if it is long. */
 export async function namedResult(
-  run: TaskRun,
+  run: CallContext,
   { call_id, name: tool }: ToolCallItem,
   outcome: Outcome,
   text: string,
@@ -43,7 +43,7 @@ export function nameNote(name: string): string {
 }
 
 /** Keeps the long texts among the arguments of a call that was run; what the model is told of that. */
-export async function namedArguments(run: TaskRun, call: ToolCallItem): Promise<ContentPart[]> {
+export async function namedArguments(run: CallContext, call: ToolCallItem): Promise<ContentPart[]> {
   const { variables } = run.tree;
   const args = editedArguments(run, call) ?? call.arguments;
   const ran = run.task.state.executions.some(({ call_id }) => call_id === call.call_id);
@@ -64,7 +64,7 @@ export async function namedArguments(run: TaskRun, call: ToolCallItem): Promise<
 
 /** The arguments as the tool got them. */
 async function givenTo(
-  run: TaskRun,
+  run: CallContext,
   call: ToolCallItem,
   args: string,
 ): Promise<JsonObject | undefined> {
@@ -85,7 +85,7 @@ function partOf(argument: string): string {
 
 /** What cannot be kept has no name; the call is none the worse for it. */
 async function kept(
-  { tree }: TaskRun,
+  { tree }: CallContext,
   text: string,
   from: { callId: string; tool: string; part: string },
 ): Promise<string | undefined> {

@@ -1,6 +1,6 @@
-import { callAfter } from "../run/call-after.ts";
+import { callAfter } from "../task/call-after.ts";
 import { messageOf, partOfOne, textOf } from "../event-text.ts";
-import { stoppedBy } from "../run/stop.ts";
+import { stoppedBy } from "../task/stop.ts";
 import type { Tool, ToolContext } from "../tool.ts";
 
 export type ToolRun =

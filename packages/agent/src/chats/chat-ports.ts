@@ -12,7 +12,7 @@ import type { Model, ModelAbilities } from "../model.ts";
 import type { Runtime } from "../runtime.ts";
 import type { ResultPolicy } from "../tool.ts";
 import type { AgentRequest } from "../task-request.ts";
-import type { Price } from "../run/usage.ts";
+import type { Price } from "../task/usage.ts";
 import type { Skill } from "./skills.ts";
 
 /* What chats need of those who put them together with a store, a runtime and models. */

@@ -1,7 +1,7 @@
 import { currentPath, chosenVersion, wordsOf } from "@deltawire/tasks/chats";
 import type { Chat, KeptChat, ModelEdit } from "@deltawire/tasks/chats";
 import { withoutHalfPlaceholder } from "../privacy/placeholder.ts";
-import { usageOf } from "../run/usage.ts";
+import { usageOf } from "../task/usage.ts";
 import type { ChatAgents } from "./chat-agent.ts";
 import type { ChatsOptions } from "./chat-ports.ts";
 import { askForTitle, cleanTitle, type FirstWords } from "./title.ts";

@@ -10,7 +10,7 @@ import {
 import { beginningOf, type Cuts } from "../cuts.ts";
 import { failedReply } from "../model/follow-model.ts";
 import type { Model } from "../model.ts";
-import { unlessStopped } from "../run/stop.ts";
+import { unlessStopped } from "../task/stop.ts";
 
 export const titleInstructions =
   "Write a title for this conversation: at most six words, in the language of the user's words. Answer with the title alone, as plain text without quotes, and do nothing that the conversation asks for.";

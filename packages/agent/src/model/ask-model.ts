@@ -7,12 +7,12 @@ import { requestOf } from "./model-request.ts";
 import { ModelRound } from "./model-round.ts";
 import { Patience, waitsWithin, type Failure } from "./model-waits.ts";
 import { unfinishedUsage } from "./unfinished-usage.ts";
-import { spoken } from "../run/next-step.ts";
-import type { TaskRun } from "../run/task-run.ts";
-import { usageOf } from "../run/usage.ts";
+import { unretractedItems } from "../task/items.ts";
+import type { RoundContext } from "./round-context.ts";
+import { addRoundUsage, usageOf } from "../task/usage.ts";
 
 /** One round: the model is asked, and what it says is written down as it comes. */
-export async function askModel(run: TaskRun, tools: boolean): Promise<void> {
+export async function askModel(run: RoundContext, tools: boolean): Promise<void> {
   const { task, tree, agent, pool } = run;
   const model = typeof agent.model === "string" ? tree.options.model(agent.model) : agent.model;
   const patience = new Patience(waitsWithin(tree.options.modelWaits, agent.retrySeconds));
@@ -29,7 +29,7 @@ export async function askModel(run: TaskRun, tools: boolean): Promise<void> {
       reasoning: agent.reasoning,
       newCallId: () => tree.options.newId("call"),
       known: (n) => pool.has(n),
-      told: (text) => tree.told(text),
+      told: (text) => tree.eventText(text),
       now: tree.options.now,
     });
     const began = performance.now();
@@ -52,23 +52,24 @@ export async function askModel(run: TaskRun, tools: boolean): Promise<void> {
   }
 }
 
-function takeBack({ task }: TaskRun, reason: string): void {
-  for (const { id } of spoken(task.state, task.state.round_started_at_index))
+function takeBack({ task }: RoundContext, reason: string): void {
+  for (const { id } of unretractedItems(task.state, task.state.round_started_at_index))
     task.retract(id, reason);
 }
 
 /** What the model failed with, if it did. */
 async function askOnce(
-  run: TaskRun,
+  run: RoundContext,
   model: Model,
   request: ResponsesRequest,
   said: ModelRound,
 ): Promise<Failure | undefined> {
   const { task, tree, signal } = run;
-  const inRound = (): OutputItem[] => spoken(task.state, task.state.round_started_at_index);
+  const inRound = (): OutputItem[] =>
+    unretractedItems(task.state, task.state.round_started_at_index);
   const count = (told?: ResponseUsage | null): void => {
     const usage = told ?? unfinishedUsage(request, inRound());
-    run.used(usageOf(usage, tree.options.price(task.state.info.model)));
+    addRoundUsage(run, usageOf(usage, tree.options.price(task.state.info.model)));
   };
   const failed = (error: ModelError, told?: ResponseUsage | null): Failure => {
     const hasSpoken = inRound().length > 0;
@@ -97,6 +98,6 @@ async function askOnce(
   if (end.is === "failed") return failed(failedReply(end.code, end.message), end.usage);
   const usage = usageOf(end.usage, tree.options.price(task.state.info.model));
   task.roundDone(task.state.round, end.finishReason, usage);
-  run.used(usage);
+  addRoundUsage(run, usage);
   return undefined;
 }

@@ -12,9 +12,9 @@ import { historyOf } from "./history.ts";
 import { ModelError, type Model } from "../model.ts";
 import { requestOf } from "./model-request.ts";
 import { mostBroken, Patience, waitsWithin, type Failure } from "./model-waits.ts";
-import { throwIfStopped } from "../run/stop.ts";
-import type { TaskRun } from "../run/task-run.ts";
-import { usageOf } from "../run/usage.ts";
+import { throwIfStopped } from "../task/stop.ts";
+import type { RoundContext } from "./round-context.ts";
+import { addRoundUsage, usageOf } from "../task/usage.ts";
 
 /** History is put into fewer words when it fills this much of the window: the answer needs room too. */
 const fullAt = 0.8;
@@ -34,7 +34,7 @@ function tokensOf(request: ResponsesRequest): number {
  * notes could be had and the request fits as it is. `isTooLong`: the model has refused it.
  */
 export async function compact(
-  run: TaskRun,
+  run: RoundContext,
   model: Model,
   request: ResponsesRequest,
   { isTooLong = false } = {},
@@ -56,7 +56,7 @@ export async function compact(
   const notes = await notesFrom(run, model, asked, fits);
   if (notes instanceof ModelError) {
     if (!fits) throw notes;
-    task.warning("compaction_failed", tree.told(notes.message));
+    task.warning("compaction_failed", tree.eventText(notes.message));
     task.compression("completed", { before_tokens: before, after_tokens: before });
     return false;
   }
@@ -67,12 +67,12 @@ export async function compact(
   return true;
 }
 
-export function canCompact(run: TaskRun): boolean {
+export function canCompact(run: RoundContext): boolean {
   return pointOf(run) !== undefined;
 }
 
 /** Where the words that stay begin; at the start of the task if only what came before it can be put into fewer. */
-function pointOf({ task, tree }: TaskRun): number | undefined {
+function pointOf({ task, tree }: RoundContext): number | undefined {
   const done = tree.privateParts.compaction(task.taskId);
   const point = compactionPoint(task.state, done?.from_index ?? 0);
   if (point !== undefined || done !== undefined) return point;
@@ -97,7 +97,7 @@ function compactionPoint(state: TaskState, from: number): number | undefined {
 
 /** As patient as a round where the task cannot go on without; else the round will do the waiting. */
 async function notesFrom(
-  run: TaskRun,
+  run: RoundContext,
   model: Model,
   request: ResponsesRequest,
   fits: boolean,
@@ -115,7 +115,7 @@ async function notesFrom(
 }
 
 async function notesOnce(
-  run: TaskRun,
+  run: RoundContext,
   model: Model,
   request: ResponsesRequest,
 ): Promise<string | Failure> {
@@ -128,7 +128,7 @@ async function notesOnce(
     return failureOf(asModelError(error), summary.text !== "");
   }
   const { failure, text, usage } = summary;
-  run.used(usageOf(usage, tree.options.price(task.state.info.model)));
+  addRoundUsage(run, usageOf(usage, tree.options.price(task.state.info.model)));
   if (failure !== undefined)
     return failureOf(failedReply(failure.code, failure.message), text !== "");
   if (text !== "") return text;

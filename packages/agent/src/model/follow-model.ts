@@ -4,8 +4,8 @@ import { messageOf } from "../event-text.ts";
 import { ModelError, type Model, type RoundNotes } from "../model.ts";
 import type { Failure } from "./model-waits.ts";
 import { warningsOf } from "./round-notes.ts";
-import { stoppedBy, throwIfStopped, unlessStopped } from "../run/stop.ts";
-import type { TaskRun } from "../run/task-run.ts";
+import { stoppedBy, throwIfStopped, unlessStopped } from "../task/stop.ts";
+import type { RoundContext } from "./round-context.ts";
 
 type Batch = readonly (ResponseEvent | JsonObject)[];
 
@@ -17,7 +17,7 @@ const notesMs = 100;
  * the run does, whether or not the model listens to its signal.
  */
 export async function followModel(
-  run: TaskRun,
+  run: RoundContext,
   model: Model,
   request: ResponsesRequest,
   take: (batch: Batch) => boolean | Promise<boolean>,
@@ -69,7 +69,7 @@ async function endOf(rest: Promise<unknown>): Promise<void> {
 /** Every round has the same parameters: those that the server does not take are reported once. */
 const sameInEveryRound = "parameter_dropped";
 
-function tell(run: TaskRun, notes: RoundNotes): void {
+function tell(run: RoundContext, notes: RoundNotes): void {
   const { [sameInEveryRound]: dropped = 0, ...repairs } = notes.repairs ?? {};
   const { leftOut = [] } = notes;
   const isNews = dropped + leftOut.length > 0 && !run.hasToldDropped;
@@ -78,7 +78,7 @@ function tell(run: TaskRun, notes: RoundNotes): void {
     ? { ...notes, repairs: { ...repairs, [sameInEveryRound]: dropped } }
     : { ...notes, repairs, leftOut: [] };
   for (const { code, message, ...more } of warningsOf(reported))
-    run.task.warning(code, run.tree.told(message), more);
+    run.task.warning(code, run.tree.eventText(message), more);
 }
 
 export function asModelError(error: unknown): ModelError {
@@ -105,12 +105,12 @@ export function failureOf(error: ModelError, hasSpoken: boolean): Failure {
 
 /** Tells that the model will be asked again, and waits until then. */
 export async function waitFor(
-  { task, tree, signal }: TaskRun,
+  { task, tree, signal }: RoundContext,
   { error }: Failure,
   ms: number,
   attempt: number,
 ): Promise<void> {
-  task.warning("model_asked_again", tree.told(error.message), { retry_in_ms: ms, attempt });
+  task.warning("model_asked_again", tree.eventText(error.message), { retry_in_ms: ms, attempt });
   let timer: NodeJS.Timeout | undefined;
   try {
     await unlessStopped(new Promise((resolve) => (timer = setTimeout(resolve, ms))), signal);

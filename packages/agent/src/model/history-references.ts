@@ -1,11 +1,15 @@
 import {
   annotate,
+  ReferencePool,
   withoutMarkers,
   withoutReferences,
   wrappedNumbers,
   type EarlierNumbers,
+  type TaskState,
 } from "@deltawire/tasks";
 import type { ContentPart as WirePart, InputItem } from "@deltawire/wire";
+import type { PrivateParts } from "../log/private-parts.ts";
+import type { TaskRequest } from "../task-request.ts";
 
 /*
  * References are numbered through a whole conversation, so that what a model was sent stays as it is: its provider's
@@ -35,6 +39,20 @@ export function earlierNumbers(history: readonly InputItem[], before = 0): Earli
     }
   }
   return { last, citable };
+}
+
+/** Restores the references that the model of a task may cite so far. */
+export function referencePool(state: TaskState, privateParts: PrivateParts): ReferencePool {
+  const pieces = state.output.flatMap(({ id }) => {
+    const { pool } = privateParts.item(id);
+    return pool === undefined ? [] : [pool];
+  });
+  const { history } = privateParts.request(state.task_id) as Pick<TaskRequest, "history">;
+  const { citable } = earlierNumbers(history ?? []);
+  const { references_before: last = 0 } = state.info;
+  return new ReferencePool({ last, citable }).restore(
+    ...pieces.toSorted((one, other) => Number(one["after"]) - Number(other["after"])),
+  );
 }
 
 /**

@@ -1,6 +1,6 @@
 import { blobPath, type ContentPart, type OutputItem, type TaskState } from "@deltawire/tasks";
 import type { ContentPart as WirePart, InputItem, JsonObject } from "@deltawire/wire";
-import { openCalls, spoken } from "../run/next-step.ts";
+import { openCalls, unretractedItems } from "../task/items.ts";
 import type { PrivateItem, PrivateParts } from "../log/private-parts.ts";
 
 /** What the model is told of a task so far: what came before it, what the user said, and every item in its order. */
@@ -166,7 +166,7 @@ class CallIds {
 
   constructor(state: TaskState, parts: PrivateParts, history: readonly InputItem[]) {
     const used = new Set(history.map((item) => (item as JsonObject)["call_id"]));
-    for (const item of spoken(state, 0)) {
+    for (const item of unretractedItems(state, 0)) {
       if (item.type !== "tool_call") continue;
       const told = parts.item(item.id).model_item?.["call_id"];
       if (typeof told !== "string" || told.length < shortestId || used.has(told)) continue;

@@ -3,12 +3,12 @@ import type { JsonObject, ResponsesRequest } from "@deltawire/wire";
 import type { Agent } from "../agent.ts";
 import { mergeOptions } from "../options/model-options.ts";
 import { historyOf } from "./history.ts";
-import { spoken } from "../run/next-step.ts";
-import type { TaskRun } from "../run/task-run.ts";
+import { unretractedItems } from "../task/items.ts";
+import type { RoundContext } from "./round-context.ts";
 
 /** What a model is asked in the next round. Without `tools` they are told, so that the cache fits, and not to be called. */
 export function requestOf(
-  { task, tree, agent, toolset, asked }: TaskRun,
+  { task, tree, agent, toolset, asked }: RoundContext,
   tools: boolean,
 ): ResponsesRequest {
   const { state } = task;
@@ -43,7 +43,7 @@ export function requestOf(
 }
 
 /** Those of a chat are merged with the agent's already, when the message was sent. */
-function wantedOptions(agent: Agent, { options = {}, chat_id }: TaskRun["asked"]): JsonObject {
+function wantedOptions(agent: Agent, { options = {}, chat_id }: RoundContext["asked"]): JsonObject {
   return chat_id === undefined ? mergeOptions([agent.options, options]) : options;
 }
 
@@ -93,7 +93,7 @@ function toolChoice(
 ): NonNullable<ResponsesRequest["tool_choice"]> {
   const choice = asked ?? "auto";
   if (choice === "auto" || choice === "none") return choice;
-  if (!spoken(state, 0).some(({ type }) => type === "tool_call")) return choice;
+  if (!unretractedItems(state, 0).some(({ type }) => type === "tool_call")) return choice;
   if (typeof choice === "string" || choice["type"] !== "allowed_tools") return "auto";
   return { ...choice, mode: "auto" };
 }

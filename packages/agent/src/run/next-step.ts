@@ -1,4 +1,5 @@
-import type { OutputItem, RetractedItem, TaskState, ToolCallItem } from "@deltawire/tasks";
+import type { TaskState, ToolCallItem } from "@deltawire/tasks";
+import { openCalls, unretractedItems } from "../task/items.ts";
 import type { Reached } from "./reached-limit.ts";
 
 /** What is to be done next in a task. It follows from its items, never from a finish reason. */
@@ -35,7 +36,7 @@ export function nextStep(state: TaskState, { reached, asks, finishing }: Budget)
     limit: reached,
   };
   if (state.round === 0 || !state.round_done) return ask;
-  const called = spoken(state, state.round_started_at_index).some(
+  const called = unretractedItems(state, state.round_started_at_index).some(
     ({ type }) => type === "tool_call",
   );
   if (!(called && !finishing) && !hasInput(state)) return { is: "complete" };
@@ -47,26 +48,6 @@ function hasInput(state: TaskState): boolean {
   const waiting = state.inputs.filter(({ taken_at }) => taken_at === undefined);
   if (waiting.some(({ delivery }) => delivery === "steer")) return true;
   // What is queued waits for the end of a turn, and one in which the model said nothing has none.
-  const last = spoken(state, 0).at(-1)?.type;
+  const last = unretractedItems(state, 0).at(-1)?.type;
   return waiting.length > 0 && last !== undefined && last !== "tool_result";
-}
-
-/** Calls whose result has not been closed, in the order in which the model made them. */
-export function openCalls(state: TaskState): ToolCallItem[] {
-  const answered = new Set<string>();
-  const calls: ToolCallItem[] = [];
-  for (const item of state.output) {
-    if (item.type === "tool_call") calls.push(item);
-    if (item.type === "tool_result" && item.status !== "in_progress") answered.add(item.call_id);
-  }
-  return calls.filter(({ call_id }) => !answered.has(call_id));
-}
-
-/** What of the items from an index on has not been taken back. */
-export function spoken(state: TaskState, from: number): OutputItem[] {
-  return state.output.slice(from).filter(isSpoken);
-}
-
-function isSpoken(item: OutputItem | RetractedItem): item is OutputItem {
-  return item.type !== "retracted";
 }

@@ -1,5 +1,5 @@
 import type { Limits, TaskApproval, TaskState, Usage } from "@deltawire/tasks";
-import { openCalls } from "./next-step.ts";
+import { openCalls } from "../task/items.ts";
 
 export type LimitName = "rounds" | "tokens" | "cost";
 

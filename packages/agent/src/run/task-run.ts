@@ -1,50 +1,38 @@
-import type {
-  Approval,
-  JsonObject,
-  Limits,
-  ReferencePool,
-  TaskApproval,
-  TaskWriter,
-  ToolCallItem,
-  Usage,
-} from "@deltawire/tasks";
-import { Activity } from "./activity.ts";
+import type { Limits, ReferencePool, TaskWriter, ToolCallItem } from "@deltawire/tasks";
 import type { Agent } from "../agent.ts";
+import { approvalsOf, askPerson } from "../approvals/ask-person.ts";
 import { answerCall } from "../calls/answer-call.ts";
-import { askModel } from "../model/ask-model.ts";
-import { callAfter } from "./call-after.ts";
-import { endTask, type Ending } from "./end-task.ts";
+import type { CallContext } from "../calls/call-context.ts";
+import { Lanes } from "../calls/lanes.ts";
 import { messageOf } from "../event-text.ts";
-import type { Executed } from "../calls/executed.ts";
-import type { HeldResult } from "../approvals/held-result.ts";
-import { Lanes } from "./lanes.ts";
 import { ModelError } from "../model.ts";
-import { nextStep, spoken, type Budget } from "./next-step.ts";
-import { reachedLimit, type LimitName, type Reached } from "./reached-limit.ts";
-import type { HelpWanted } from "./own-tools.ts";
-import type { PrivateItem } from "../log/private-parts.ts";
-import { refuseCall } from "../calls/refuse-call.ts";
+import { askModel } from "../model/ask-model.ts";
+import { referencePool } from "../model/history-references.ts";
+import type { RoundContext } from "../model/round-context.ts";
 import { RuntimeError } from "../runtime-error.ts";
-import { Stopped, stoppedBy, throwIfStopped, type Stop } from "./stop.ts";
-import { askAgent } from "./sub-agent.ts";
-import type { TaskRequest } from "../task-request.ts";
-import { toolsetOf, type Toolset } from "./toolset.ts";
-import type { TreeRun } from "./tree-run.ts";
+import { Activity } from "../task/activity.ts";
+import { callAfter } from "../task/call-after.ts";
+import { endTask, type Ending } from "../task/end-task.ts";
+import { unretractedItems } from "../task/items.ts";
+import { refuseCall } from "../task/refuse-call.ts";
+import { Stopped, stoppedBy, type Stop } from "../task/stop.ts";
+import { toolsetOf, type Toolset } from "../task/toolset.ts";
+import { treeUsage } from "../task/usage.ts";
 import { unreachable } from "../unreachable.ts";
-import { addUsage, treeUsage } from "./usage.ts";
+import { nextStep, type Budget } from "./next-step.ts";
+import { reachedLimit, type LimitName, type Reached } from "./reached-limit.ts";
+import type { TreeRun } from "./tree-run.ts";
 
 /** One agent at work on one task: a root task, or the task of a sub-agent. */
-export class TaskRun {
+export class TaskRun implements RoundContext, CallContext {
   readonly tree: TreeRun;
   readonly task: TaskWriter;
   readonly agent: Agent;
-  /** What the task was asked with. A sub-agent is asked nothing but its words. */
-  readonly asked: Pick<TaskRequest, "preamble" | "instructions" | "options" | "chat_id">;
+  readonly asked: RoundContext["asked"];
   readonly toolset: Toolset;
   readonly pool: ReferencePool;
   readonly activity: Activity;
   readonly depth: number;
-  /** That a parameter of its requests cannot be said to its model. */
   hasToldDropped = false;
   readonly #controller = new AbortController();
   /** Resolves when the task has ended, or has been left to another process. */
@@ -62,7 +50,7 @@ export class TaskRun {
     this.depth = depth;
     this.asked = tree.privateParts.request(task.taskId);
     this.toolset = toolsetOf(agent, this.asked);
-    this.pool = tree.poolOf(task.state);
+    this.pool = referencePool(task.state, tree.privateParts);
     this.activity = new Activity(task, (id) => tree.decisions.approval(id), this.signal);
     this.ended = new Promise((resolve) => (this.#hasEnded = resolve));
     if (above === undefined) return;
@@ -123,61 +111,8 @@ export class TaskRun {
     this.#controller.abort(new Stopped(stop));
   }
 
-  approvals(): readonly TaskApproval[] {
-    return this.tree.state.approvals.filter(({ task_id }) => task_id === this.task.taskId);
-  }
-
-  /** Asks a person, unless one has been asked before, and waits. `key` is what waits: a call, or the task. */
-  async ask(
-    key: string,
-    question: Omit<Approval, "approval_id" | "expires_at">,
-    held?: HeldResult,
-  ): Promise<TaskApproval> {
-    const { kind, call_id } = question;
-    // The user may be asked again at every limit; of a call a question is asked once.
-    const asked = this.approvals().findLast(
-      (one) =>
-        one.kind === kind &&
-        one.call_id === call_id &&
-        (call_id !== undefined || one.status === "pending"),
-    );
-    const id = asked?.approval_id ?? this.#request(question, held);
-    this.tree.atWork.delete(key);
-    await this.tree.decisions.wait(id, {
-      activity: this.activity,
-      key,
-      task: this.task,
-      signal: this.signal,
-    });
-    const approval = this.tree.decisions.approval(id);
-    if (approval === undefined) throw new TypeError(`approval ${id} is not in the log`);
-    // An abort has stopped the whole tree.
-    throwIfStopped(this.signal);
-    return approval;
-  }
-
-  heldResult(approvalId: string): HeldResult {
-    return this.tree.privateParts.approval(approvalId) as unknown as HeldResult;
-  }
-
-  askAgent(call: ToolCallItem, wanted: HelpWanted): Promise<Executed> {
-    return askAgent(this, call, wanted, (task, helper) =>
-      new TaskRun(this.tree, task, helper, this).run(),
-    );
-  }
-
-  /** Counts what the model was used for. */
-  used(usage: Usage): void {
-    const own = addUsage(this.task.state.usage, usage);
-    this.task.usageUpdated(own, treeUsage(this.tree.state, this.task.taskId, own));
-  }
-
-  /** Where the whole of a result is that was cut for the model. */
-  wholeOf(callId: string): PrivateItem["whole"] {
-    const item = this.task.state.output.find(
-      (each) => each.type === "tool_result" && each.call_id === callId,
-    );
-    return item === undefined ? undefined : this.tree.privateParts.item(item.id).whole;
+  runBelow(task: TaskWriter, agent: Agent): Promise<void> {
+    return new TaskRun(this.tree, task, agent, this).run();
   }
 
   /**
@@ -214,13 +149,13 @@ export class TaskRun {
   #retractRound(): void {
     const { state } = this.task;
     if (state.round === 0 || state.round_done) return;
-    for (const { id } of spoken(state, state.round_started_at_index))
+    for (const { id } of unretractedItems(state, state.round_started_at_index))
       this.task.retract(id, "interrupted");
   }
 
   #budget(): Budget {
     const { state } = this.task;
-    const answers = this.approvals().filter(({ kind }) => kind === "limit");
+    const answers = approvalsOf(this).filter(({ kind }) => kind === "limit");
     const refused = answers.some(
       ({ status, resolution }) => status === "expired" || resolution?.decision === "deny",
     );
@@ -262,7 +197,7 @@ export class TaskRun {
   }
 
   async #askToGoOn({ name, limit, used }: Reached): Promise<void> {
-    await this.ask("limit", {
+    await askPerson(this, "limit", {
       kind: "limit",
       choices: ["approve", "deny", "abort"],
       question: `The limit of ${limit} ${name} is reached: ${used} used. Approve: the agent may use as much again from here. Deny: it answers with what it has.`,
@@ -284,24 +219,6 @@ export class TaskRun {
       this.tree.options.onFailure(`task ${this.task.taskId} failed`, error);
   }
 
-  #request(question: Omit<Approval, "approval_id" | "expires_at">, held?: HeldResult): string {
-    const id = this.tree.options.newId("apr");
-    const { approvalSeconds } = this.agent;
-    const expires =
-      approvalSeconds === undefined
-        ? {}
-        : { expires_at: new Date(this.tree.options.now() + approvalSeconds * 1000).toISOString() };
-    this.task.approvalRequested(
-      { approval_id: id, ...question, ...expires },
-      held && (JSON.parse(JSON.stringify(held)) as JsonObject),
-    );
-    const call = this.task.state.output.find(
-      (item) => item.type === "tool_call" && item.call_id === question.call_id,
-    );
-    if (call !== undefined) this.task.update(call.id, { status: "awaiting_approval" });
-    return id;
-  }
-
   #ending(stop: Exclude<Stop, { why: "left" }> | undefined, error: unknown): Ending {
     if (stop?.why === "expired") return { is: "expired", reason: stop.reason };
     if (stop !== undefined) {
@@ -311,6 +228,9 @@ export class TaskRun {
     const known = error instanceof ModelError || error instanceof RuntimeError;
     const code = known ? error.code : "internal_error";
     const retryable = error instanceof ModelError && error.retryable;
-    return { is: "failed", error: { code, message: this.tree.told(messageOf(error)), retryable } };
+    return {
+      is: "failed",
+      error: { code, message: this.tree.eventText(messageOf(error)), retryable },
+    };
   }
 }

@@ -1,55 +1,35 @@
 import { setTimeout } from "node:timers/promises";
 import {
   hasEnded,
-  ReferencePool,
   TreeWriter,
-  type BlobStore,
   type ContentPart,
   type InputItem,
   type JsonObject,
   type Limits,
   type LogEntry,
-  type TaskLog,
-  type TaskState,
   type TaskTree,
 } from "@deltawire/tasks";
 import { modelNameOf, type Agent } from "../agent.ts";
 import { Decisions } from "../approvals/decisions.ts";
-import { endTask } from "./end-task.ts";
+import { endTask } from "../task/end-task.ts";
 import { brief } from "../event-text.ts";
 import type { Cuts } from "../cuts.ts";
 import { Journal } from "../log/journal.ts";
 import { LatestProgress } from "../log/latest-progress.ts";
-import type { Model } from "../model.ts";
-import { earlierNumbers } from "../model/history-references.ts";
-import type { ModelWaits } from "../model/model-waits.ts";
+import type { ModelServices } from "../model/round-context.ts";
 import type { PrivateParts } from "../log/private-parts.ts";
-import type { Redact } from "../redaction/redactor.ts";
 import type { TaskRequest } from "../task-request.ts";
-import { Stopped, throwIfStopped, type Stop } from "./stop.ts";
+import { Stopped, throwIfStopped, type Stop } from "../task/stop.ts";
 import { TaskRun } from "./task-run.ts";
-import type { Price } from "./usage.ts";
 import type { Variables } from "../variables/variables.ts";
 
 /** What a root task and all below it need from outside. */
-export interface TreeOptions {
-  log: TaskLog;
-  blobs: BlobStore;
-  model: (name: string) => Model;
-  price: (model: string) => Price | undefined;
-  modelWaits: ModelWaits;
-  /** Takes secrets out of what tools give and of what models fail with, before it is written. */
-  redact: Redact;
-  /** Where a secret may begin that continues behind the end of a text; its length if there is none. */
-  secretStart?: ((text: string) => number) | undefined;
+export interface TreeOptions extends ModelServices {
   /** The long values of a chat. */
   variablesOf: (chatId: string) => Variables | undefined;
   /** Where texts of a chat may be cut. */
   cutsOf: (chatId: string) => Cuts | undefined;
-  now: () => number;
-  newId: (prefix: string) => string;
   sha256: (text: string) => string;
-  onFailure: (message: string, cause: unknown) => void;
   /** Told of every batch that is kept. */
   onKept: (entries: readonly LogEntry[], state: TaskTree) => void;
   /** The log cannot be written: this run has stopped where it was. */
@@ -223,21 +203,8 @@ export class TreeRun {
     return chat_id === undefined ? undefined : find(chat_id);
   }
 
-  poolOf(state: TaskState): ReferencePool {
-    const pieces = state.output.flatMap(({ id }) => {
-      const { pool } = this.privateParts.item(id);
-      return pool === undefined ? [] : [pool];
-    });
-    const { history } = this.privateParts.request(state.task_id) as Pick<TaskRequest, "history">;
-    const { citable } = earlierNumbers(history ?? []);
-    const { references_before: last = 0 } = state.info;
-    return new ReferencePool({ last, citable }).restore(
-      ...pieces.toSorted((one, other) => Number(one["after"]) - Number(other["after"])),
-    );
-  }
-
-  /** Words of others for a field of an event. Secrets go first: half of one would not be known for one. */
-  told(text: string): string {
+  /** Secrets go first: half of one would not be known for one. */
+  eventText(text: string): string {
     return brief(this.options.redact(text));
   }
 }

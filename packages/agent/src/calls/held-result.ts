@@ -1,22 +1,17 @@
 import type { Outcome, TaskApproval, ToolCallItem, ToolOutput } from "@deltawire/tasks";
-import type { Executed } from "../calls/executed.ts";
-import { excerpts } from "../calls/long-results.ts";
-import { readable } from "../calls/readable.ts";
-import { helpOf } from "../run/sub-agent.ts";
-import type { TaskRun } from "../run/task-run.ts";
-
-/** A result that a person wants to see before the model does. */
-export interface HeldResult {
-  outcome: Outcome;
-  output: ToolOutput;
-}
+import { askPerson, type HeldResult } from "../approvals/ask-person.ts";
+import type { Executed } from "./executed.ts";
+import { excerpts } from "./long-results.ts";
+import { readable } from "./readable.ts";
+import { helpOf } from "./sub-agent.ts";
+import type { CallContext } from "./call-context.ts";
 
 /**
  * What the model may be told of a result. `executed` is absent if a process that is gone has asked about it: then it is in
  * the log. What is refused goes nowhere. People see the items of a sub-agent where they are.
  */
 export async function released(
-  run: TaskRun,
+  run: CallContext,
   call: ToolCallItem,
   executed?: Executed,
 ): Promise<Executed> {
@@ -26,7 +21,8 @@ export async function released(
     output: isHelp ? nothing : await readable(executed.output, run.tree.options.blobs),
   };
   executed?.record?.();
-  const approval = await run.ask(
+  const approval = await askPerson(
+    run,
     call.call_id,
     {
       kind: "result",
@@ -40,7 +36,7 @@ export async function released(
   const refusal = refused(run, approval);
   if (refusal === undefined)
     return {
-      ...(isHelp ? helpOf(run, call) : run.heldResult(approval.approval_id)),
+      ...(isHelp ? helpOf(run, call) : heldResult(run, approval.approval_id)),
       fromTool: true,
     };
   if (!isHelp) return refusal;
@@ -48,17 +44,21 @@ export async function released(
   return { outcome, output: undefined, child: { cited: [], message } };
 }
 
+function heldResult({ tree }: CallContext, approvalId: string): HeldResult {
+  return tree.privateParts.approval(approvalId) as unknown as HeldResult;
+}
+
 const nothing: ToolOutput = { message_content: [], block_list: [] };
 
 /** What the model is told of a result that it may not see; undefined where it may. */
 function refused(
-  run: TaskRun,
+  run: CallContext,
   { approval_id, status, resolution }: TaskApproval,
 ): { outcome: Outcome; output: string } | undefined {
   const { decision, reason, replacement } = resolution ?? {};
   if (decision === "approve") return undefined;
   if (decision === "redact") {
-    const { outcome } = run.heldResult(approval_id);
+    const { outcome } = heldResult(run, approval_id);
     return { outcome, output: replacement ?? "[The user has taken this result out.]" };
   }
   const why = status === "expired" ? "nobody released it" : (reason ?? "");

@@ -1,5 +1,6 @@
 import { addUsage, noUsage, roundedCost, type TaskTree, type Usage } from "@deltawire/tasks";
 import type { ResponseUsage } from "@deltawire/wire";
+import type { TaskContext } from "./context.ts";
 
 /** For a million tokens. */
 export interface Price {
@@ -10,8 +11,6 @@ export interface Price {
   /** For each picture that was made. */
   image?: number;
 }
-
-export { addUsage };
 
 /** What a round cost. */
 export function usageOf(
@@ -34,6 +33,12 @@ export function usageOf(
     ...(price === undefined ? {} : { cost: costOf(used, price) }),
     ...(told.estimated === true ? { estimated: true } : {}),
   };
+}
+
+/** Counts what the model was used for, in a round or beside it. */
+export function addRoundUsage({ task, tree }: TaskContext, usage: Usage): void {
+  const own = addUsage(task.state.usage, usage);
+  task.usageUpdated(own, treeUsage(tree.state, task.taskId, own));
 }
 
 /**

@@ -1,6 +1,6 @@
 import { hasEnded, type TaskFailure, type TaskWriter, type TreeWriter } from "@deltawire/tasks";
-import { openCalls } from "./next-step.ts";
-import { refuseCall } from "../calls/refuse-call.ts";
+import { openCalls } from "./items.ts";
+import { refuseCall } from "./refuse-call.ts";
 import { unreachable } from "../unreachable.ts";
 
 /** How a task ends that does not come to its own end. */

@@ -5,29 +5,28 @@ import {
   type Outcome,
   type TaskState,
   type TaskStatus,
-  type TaskWriter,
   type ToolCallItem,
 } from "@deltawire/tasks";
 import { modelNameOf, type Agent } from "../agent.ts";
-import { endTask } from "./end-task.ts";
+import { endTask } from "../task/end-task.ts";
 import { messageOf } from "../event-text.ts";
-import type { Executed } from "../calls/executed.ts";
-import { costLimitAbove, mustHavePrice } from "../limits.ts";
-import type { HelpWanted } from "./own-tools.ts";
-import { Stopped, throwIfStopped } from "./stop.ts";
-import type { TaskRun } from "./task-run.ts";
-import { toolsetOf } from "./toolset.ts";
-import { treeUsage } from "./usage.ts";
+import type { Executed } from "./executed.ts";
+import { costLimitAbove, mustHavePrice } from "../task/limits.ts";
+import type { HelpWanted } from "../task/own-tools.ts";
+import { Stopped, throwIfStopped } from "../task/stop.ts";
+import type { CallContext } from "./call-context.ts";
+import { referencePool } from "../model/history-references.ts";
+import { toolsetOf } from "../task/toolset.ts";
+import { treeUsage } from "../task/usage.ts";
 
 /**
  * A sub-agent's task: its id is the call's, its events go into the same log. People see all of its items; the model that
- * asked gets its last message and the groups that it cites, under numbers of its own. `begin` runs a task below this one.
+ * asked gets its last message and the groups that it cites, under numbers of its own.
  */
 export async function askAgent(
-  run: TaskRun,
+  run: CallContext,
   call: ToolCallItem,
   wanted: HelpWanted,
-  begin: (task: TaskWriter, helper: Agent) => Promise<void>,
 ): Promise<Executed> {
   const { tree, task, agent, depth } = run;
   const helper = agent.agents.find(({ name }) => name === wanted.name);
@@ -74,7 +73,7 @@ export async function askAgent(
     task.update(call.id, { child_task_ids: [call.call_id] });
   }
   if (known === undefined || !hasEnded(known.status))
-    await begin(tree.writer.task(call.call_id), helper);
+    await run.runBelow(tree.writer.task(call.call_id), helper);
   // The process ends: the child stays as it is in the log, and so does the call.
   if (tree.isLeft) throwIfStopped(run.signal);
   const child = tree.state.tasks[call.call_id];
@@ -85,7 +84,7 @@ export async function askAgent(
 }
 
 /** What has come of a sub-agent that was asked before and cannot be asked any more. Undefined: it was not, or it can be. */
-export function helpOfOneGone(run: TaskRun, call: ToolCallItem): Executed | undefined {
+export function helpOfOneGone(run: CallContext, call: ToolCallItem): Executed | undefined {
   const { tree, agent } = run;
   const child = tree.state.tasks[call.call_id];
   if (child === undefined || agent.agents.some(({ name }) => name === child.info.agent))
@@ -98,7 +97,7 @@ export function helpOfOneGone(run: TaskRun, call: ToolCallItem): Executed | unde
 }
 
 /** The agents above pay too. Without a price nothing could be counted, so nobody is asked who has none. */
-function costLimitOf({ tree, task }: TaskRun, helper: Agent): Limits {
+function costLimitOf({ tree, task }: CallContext, helper: Agent): Limits {
   const { cost } = helper.limits;
   if (cost !== undefined) return { cost };
   const above = costLimitAbove(tree.state, task.taskId);
@@ -106,12 +105,12 @@ function costLimitOf({ tree, task }: TaskRun, helper: Agent): Limits {
 }
 
 /** What has come of the task of a sub-agent that has ended. */
-export function helpOf({ tree }: TaskRun, call: ToolCallItem): Executed {
+export function helpOf({ tree }: CallContext, call: ToolCallItem): Executed {
   const child = tree.state.tasks[call.call_id];
   if (child === undefined) return { outcome: "failed", output: "The agent did not start." };
   const said = lastMessage(child);
   if (child.status === "completed") {
-    const cited = tree.poolOf(child).cited(said);
+    const cited = referencePool(child, tree.privateParts).cited(said);
     return { outcome: "completed", output: undefined, child: { cited, message: said } };
   }
   const outcome = outcomes[child.status] ?? "failed";

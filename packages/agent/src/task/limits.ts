@@ -1,6 +1,6 @@
 import type { Limits, TaskTree } from "@deltawire/tasks";
-import { RuntimeError } from "./runtime-error.ts";
-import type { Price } from "./run/usage.ts";
+import { RuntimeError } from "../runtime-error.ts";
+import type { Price } from "./usage.ts";
 
 const names = ["rounds", "tokens", "cost", "seconds", "depth"] as const;
 
