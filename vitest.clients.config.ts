@@ -3,6 +3,7 @@ import { defineConfig } from "vitest/config";
 // Tests run in vite's server environment, which does not read `resolve.conditions`.
 const ssr = { resolve: { conditions: ["@deltawire/source"] } };
 const folder = "packages/gateway/clients";
+const page = "packages/web/browser-test";
 
 /** Real clients through the gateway; they are large and are fetched at the first run. */
 export default defineConfig({
@@ -23,8 +24,8 @@ export default defineConfig({
         ssr,
         test: {
           name: "page",
-          include: [`${folder}/page/*.test.ts`],
-          globalSetup: `${folder}/page/setup.ts`,
+          include: [`${page}/*.test.ts`],
+          globalSetup: `${page}/setup.ts`,
           // Ends tests that hang. The longest draws 332 screens in 30 s alone, and took over 60 s beside other work.
           testTimeout: 240_000,
           hookTimeout: 120_000,

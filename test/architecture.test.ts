@@ -6,10 +6,14 @@ import { describe, expect, test } from "vitest";
 import { importsOf } from "./imports-of.ts";
 import { readJson, type RepositoryFile, repositoryFiles, root } from "./repository-files.ts";
 
-/** `entries` are the ways in beside the package's index. */
+/**
+ * `entries` are the ways in beside the package's index; `testsMay` is what its tests and benchmarks may import beside what
+ * its source may.
+ */
 type Rule = {
   name: string;
   may: string[];
+  testsMay?: string[];
   mayUseTypesOf?: string[];
   pure?: true;
   entries?: string[];
@@ -46,7 +50,12 @@ const architecture: Record<string, Rule> = {
       "@deltawire/demo",
     ],
   },
-  web: { name: "@deltawire/web", may: ["@deltawire/tasks"] },
+  web: {
+    name: "@deltawire/web",
+    may: ["@deltawire/tasks"],
+    // Its tests in a browser start a gateway.
+    testsMay: ["deltawire", "@deltawire/agent", "@deltawire/demo"],
+  },
 };
 
 const packages = [
@@ -109,6 +118,11 @@ describe("the import checker finds", () => {
       "the rules of tests in a source",
       "packages/wire/src/a.ts",
       `import { workTime } from "../../../test/work-time.ts";`,
+    ],
+    [
+      "what only tests may import in a source",
+      "packages/web/src/a.ts",
+      `import { startGateway } from "deltawire";`,
     ],
     [
       "a deep import",
@@ -175,6 +189,10 @@ describe("the import checker finds", () => {
       { path: "packages/gateway/src/a.ts", text: `import { a } from "@deltawire/store";` },
       { path: "packages/agent/src/a.ts", text: `import { a } from "@deltawire/wire/codex";` },
       { path: "packages/wire/test/c.test.ts", text: `import { a } from "@deltawire/wire/codex";` },
+      {
+        path: "packages/web/browser-test/a.ts",
+        text: `import { startGateway } from "deltawire";\nimport { freePort } from "../../../test/free-port.ts";`,
+      },
       { path: "examples/a.ts", text: `import { a } from "@deltawire/wire";` },
       { path: "examples/b.ts", text: `import { a } from "@deltawire/wire/codex";` },
     ];
@@ -240,8 +258,15 @@ describe.each(pureTsconfigs)("%s is pure:", (folder) => {
   });
 });
 
-/** What the tests of any package may use beside their own. */
+/** What the tests and benchmarks of any package may use beside their own. */
 const ofAllTests = [
+  "bench/machine.ts",
+  "bench/measure.ts",
+  "bench/processes.ts",
+  "bench/report.ts",
+  "test/free-port.ts",
+  "test/install-clients.ts",
+  "test/pinned-clients.ts",
   "test/runs.ts",
   "test/shared-data.ts",
   "test/text-costs.ts",
@@ -267,17 +292,19 @@ function forbiddenImports(files: RepositoryFile[]): string[] {
 }
 
 function forbiddenInPackage(path: string, rule: Rule, from: string, typesOnly: boolean) {
+  const isSource = path.split("/")[2] === "src";
   if (from.startsWith(".")) {
     const home = path.split("/").slice(0, 2).join("/");
     const target = posix.join(posix.dirname(path), from);
-    const isOfTests = path.startsWith(`${home}/test/`) && ofAllTests.includes(target);
+    const isOfTests = !isSource && ofAllTests.includes(target);
     return target.startsWith(`${home}/`) || isOfTests ? undefined : "leaves its package";
   }
   if (isDeep(from)) return "reaches into a package";
   const isOurs = isPackageOfOurs(from);
-  if (rule.pure && path.split("/")[2] === "src") return "a pure package imports nothing";
+  if (rule.pure && isSource) return "a pure package imports nothing";
   const owner = packageOf(from);
   if (!isOurs || owner === rule.name || rule.may.includes(owner)) return undefined;
+  if (!isSource && rule.testsMay?.includes(owner)) return undefined;
   if (rule.mayUseTypesOf?.includes(owner)) return typesOnly ? undefined : "only types are allowed";
   return "not in the table";
 }

@@ -1,20 +1,13 @@
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { goalsOf, printGoals, type MeasuredLoad } from "./goals.ts";
+import { goalsOf, type MeasuredLoad } from "./goals.ts";
+import { printGoals, milliseconds, printTable, times } from "../../../bench/report.ts";
 import type { LoadOrder } from "./load.ts";
-import { loadOfOthers, machine } from "./machine.ts";
-import { openFilesLimit } from "./measure.ts";
+import { loadOfOthers, machine } from "../../../bench/machine.ts";
+import { openFilesLimit } from "../../../bench/measure.ts";
 import { measureMemory, printMemory, type MemoryRow } from "./memory.ts";
-import { guardedWorkshop } from "./processes.ts";
-import {
-  milliseconds,
-  printLoad,
-  printTable,
-  summarize,
-  times,
-  type Row,
-  type Summary,
-} from "./report.ts";
+import { guardedWorkshop } from "../../../bench/processes.ts";
+import { printLoad, summarize, type Row, type Summary } from "./report.ts";
 import { setStage, type Stage } from "./stage.ts";
 import { measureStart, printStart, type StartRow } from "./start.ts";
 import { startTarget, targets, type RunningTarget, type Target } from "./targets.ts";

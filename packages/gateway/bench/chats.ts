@@ -7,12 +7,22 @@ import { ask } from "./chats/ask.ts";
 import { readingCases, writingCases, type Case } from "./chats/cases.ts";
 import { planted, type Library } from "./chats/library.ts";
 import { inRounds, p95, printTimed, type Timed } from "./chats/rounds.ts";
-import { printGoals, type Goal } from "./goals.ts";
-import { machine, printDoubts } from "./machine.ts";
-import { residentMemory, median } from "./measure.ts";
-import { guardedWorkshop, nodeCommand, type Started } from "./processes.ts";
-import { mebibytes, milliseconds, printTable, times } from "./report.ts";
-import { told } from "./tasks/scene.ts";
+import {
+  printGoals,
+  type Goal,
+  mebibytes,
+  milliseconds,
+  printTable,
+  times,
+} from "../../../bench/report.ts";
+import { machine, printDoubts } from "../../../bench/machine.ts";
+import { residentMemory, median } from "../../../bench/measure.ts";
+import {
+  guardedWorkshop,
+  nodeCommand,
+  type Started,
+  nextMessage,
+} from "../../../bench/processes.ts";
 
 /*
  * npm run bench:chats [-- --chats N --messages M --rounds R --store FILE]
@@ -58,7 +68,7 @@ async function build(path: string): Promise<void> {
   const all = chats.toLocaleString("en");
   const building = performance.now();
   const seconds = () => (performance.now() - building) / 1000;
-  const file = nodeCommand("chats/build.ts", path, chats, messages);
+  const file = nodeCommand(import.meta.resolve("./chats/build.ts"), path, chats, messages);
   const builder = workshop.start("build", file, { ipc: true });
   const ended = new AbortController();
   builder.child.once("exit", () =>
@@ -82,15 +92,23 @@ async function build(path: string): Promise<void> {
 
 async function behindHttp(path: string): Promise<Goal[]> {
   const starting = performance.now();
-  const gateway = workshop.start("gateway", nodeCommand("../check/measured-gateway.ts"), {
-    ipc: true,
-  });
+  const gateway = workshop.start(
+    "gateway",
+    nodeCommand(import.meta.resolve("../check/measured-gateway.ts")),
+    {
+      ipc: true,
+    },
+  );
   gateway.child.send({ toml: config(path) });
-  const { url } = (await told(gateway)) as { url: string };
+  const { url } = (await nextMessage(gateway)) as { url: string };
   await ask({ url: `${url}/api/chats?limit=1` });
   const ready = performance.now() - starting;
-  const floor = workshop.start("floor", nodeCommand("chats/floor.ts", path), { ipc: true });
-  const { url: floorUrl } = (await told(floor)) as { url: string };
+  const floor = workshop.start(
+    "floor",
+    nodeCommand(import.meta.resolve("./chats/floor.ts"), path),
+    { ipc: true },
+  );
+  const { url: floorUrl } = (await nextMessage(floor)) as { url: string };
 
   const read = await inRounds(await readingCases(url, floorUrl, library), rounds);
   const of = (group: Case["group"]) => read.filter((timed) => timed.of.group === group);
@@ -162,10 +180,14 @@ function goalOf(group: string, all: readonly Timed[]): Goal {
 /** In a process of its own, which is the only writer by now. */
 async function saves(path: string): Promise<void> {
   const args = [workshop.folder, path, library.chats, Math.min(rounds, 50)] as const;
-  const started: Started = workshop.start("saves", nodeCommand("chats/saves.ts", ...args), {
-    ipc: true,
-  });
-  await told(started);
+  const started: Started = workshop.start(
+    "saves",
+    nodeCommand(import.meta.resolve("./chats/saves.ts"), ...args),
+    {
+      ipc: true,
+    },
+  );
+  await nextMessage(started);
   process.stdout.write(started.log());
   await workshop.stop(started);
 }

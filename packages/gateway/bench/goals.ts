@@ -1,3 +1,4 @@
+import type { Goal } from "../../../bench/report.ts";
 import type { MemoryRow } from "./memory.ts";
 import type { Summary } from "./report.ts";
 import type { StartRow } from "./start.ts";
@@ -6,12 +7,6 @@ import type { StartRow } from "./start.ts";
 export interface MeasuredLoad {
   name: "flat text" | "flat tools" | "paced text" | "paced tools";
   summaries: Summary[];
-}
-
-export interface Goal {
-  goal: string;
-  met: boolean;
-  measured: string;
 }
 
 /** The target that translates: a Responses client on a Chat upstream. */
@@ -50,11 +45,6 @@ export function goalsOf(
         measured: `${ready.toFixed(0)} ms`,
       })),
   ];
-}
-
-export function printGoals(goals: readonly Goal[]): void {
-  for (const { goal, met, measured } of goals)
-    console.log(`  ${met ? "met   " : "MISSED"}  ${goal}: ${measured}`);
 }
 
 function cpuGoal({ name, summaries }: MeasuredLoad): Goal[] {

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { Agent, request, type IncomingMessage } from "node:http";
-import { cpuTime, quantile } from "./measure.ts";
+import { cpuTime, quantile } from "../../../bench/measure.ts";
 import { expectedDeltas, sharedClock, toolName } from "./deltas.ts";
 import { StreamReader } from "./stream-reader.ts";
 import { modelOf, type StreamShape, type Wire } from "./streams.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as after } from "node:timers/promises";
-import { residentMemory } from "./measure.ts";
-import type { Workshop } from "./processes.ts";
-import { mebibytes, printTable, times } from "./report.ts";
+import { residentMemory } from "../../../bench/measure.ts";
+import type { Workshop } from "../../../bench/processes.ts";
+import { mebibytes, printTable, times } from "../../../bench/report.ts";
 import type { Stage } from "./stage.ts";
 import { startTarget, type Target } from "./targets.ts";
 

@@ -1,7 +1,7 @@
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { Workshop } from "./processes.ts";
+import { Workshop } from "../../../bench/processes.ts";
 import { setStage } from "./stage.ts";
 import { startTarget, targets } from "./targets.ts";
 

@@ -1,5 +1,6 @@
+import { milliseconds, printTable, times } from "../../../bench/report.ts";
 import type { LoadResult } from "./load.ts";
-import { median, spread } from "./measure.ts";
+import { median, spread } from "../../../bench/measure.ts";
 import type { Target } from "./targets.ts";
 
 /** What one target did under one load, round by round. */
@@ -72,35 +73,4 @@ export function printLoad(title: string, summaries: readonly Summary[]): void {
       milliseconds(lag.p99),
     ]),
   );
-}
-
-/** The first column to the left, figures to the right. */
-export function printTable(
-  title: string,
-  heads: readonly string[],
-  rows: readonly string[][],
-): void {
-  const widths = heads.map((head, nth) =>
-    Math.max(head.length, ...rows.map((row) => row[nth]?.length ?? 0)),
-  );
-  const line = (cells: readonly string[]) =>
-    cells
-      .map((cell, nth) =>
-        nth === 0 ? cell.padEnd(widths[nth] ?? 0) : cell.padStart(widths[nth] ?? 0),
-      )
-      .join("  ");
-  console.log(`\n${title}`);
-  for (const row of [heads, ...rows]) console.log(`  ${line(row)}`);
-}
-
-export function times(ratio: number | undefined): string {
-  return ratio === undefined || Number.isNaN(ratio) ? "–" : `${ratio.toFixed(2)}x`;
-}
-
-export function milliseconds(value: number): string {
-  return value.toFixed(value < 10 ? 2 : 0);
-}
-
-export function mebibytes(bytes: number): string {
-  return (bytes / 1024 / 1024).toFixed(1);
 }

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import type { LoadOrder, LoadResult } from "./load.ts";
-import { nodeCommand, type Started, type Workshop } from "./processes.ts";
+import { nodeCommand, type Started, type Workshop } from "../../../bench/processes.ts";
 import type { RunningTarget } from "./targets.ts";
 
 /** The model server and the clients, each a process of its own: only the target's processor time is counted. */
@@ -20,8 +20,12 @@ export interface Stage {
 }
 
 export async function setStage(workshop: Workshop): Promise<Stage> {
-  const upstream = workshop.start("upstream", nodeCommand("upstream.ts"), { ipc: true });
-  const clients = workshop.start("clients", nodeCommand("load.ts"), { ipc: true });
+  const upstream = workshop.start("upstream", nodeCommand(import.meta.resolve("./upstream.ts")), {
+    ipc: true,
+  });
+  const clients = workshop.start("clients", nodeCommand(import.meta.resolve("./load.ts")), {
+    ipc: true,
+  });
   const { port } = (await message(upstream)) as { port: number };
   return {
     upstreamPort: port,

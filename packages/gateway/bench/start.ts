@@ -1,8 +1,9 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { median } from "./measure.ts";
-import { answering, freePort, type Workshop } from "./processes.ts";
-import { printTable } from "./report.ts";
+import { median } from "../../../bench/measure.ts";
+import { answering, type Workshop } from "../../../bench/processes.ts";
+import { freePort } from "../../../test/free-port.ts";
+import { printTable } from "../../../bench/report.ts";
 import type { Target } from "./targets.ts";
 
 export interface StartRow {

@@ -1,9 +1,10 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { processTree } from "./measure.ts";
+import { processTree } from "../../../bench/measure.ts";
 import { nginxConfig, nginxProgram } from "./nginx.ts";
 import { portkeyServer } from "./portkey.ts";
-import { answering, freePort, nodeCommand, type Started, type Workshop } from "./processes.ts";
+import { answering, nodeCommand, type Started, type Workshop } from "../../../bench/processes.ts";
+import { freePort } from "../../../test/free-port.ts";
 import type { Wire } from "./streams.ts";
 
 /** Something between the clients and the upstream. */
@@ -133,7 +134,8 @@ export async function startTarget(
 }
 
 function bytePipe(client: "node:http" | "undici"): Target["command"] {
-  return ({ port, upstreamPort }) => nodeCommand("byte-pipe.ts", client, port, upstreamPort);
+  return ({ port, upstreamPort }) =>
+    nodeCommand(import.meta.resolve("./byte-pipe.ts"), client, port, upstreamPort);
 }
 
 /** As a user would run it, with all its defaults: logs, limits and repairs are on. */
@@ -151,6 +153,6 @@ speaks = "${speaks}"
 api_key = "bench-key-0123456789"
 `,
     );
-    return nodeCommand("../src/main.ts", "--config", config);
+    return nodeCommand(import.meta.resolve("../src/main.ts"), "--config", config);
   };
 }

@@ -1,10 +1,10 @@
 import { parseArgs } from "node:util";
-import { printGoals, type Goal } from "./goals.ts";
-import { machine, printDoubts } from "./machine.ts";
-import { guardedWorkshop } from "./processes.ts";
+import { printGoals, type Goal } from "../../../bench/report.ts";
+import { machine, printDoubts } from "../../../bench/machine.ts";
+import { guardedWorkshop, nextMessage } from "../../../bench/processes.ts";
 import { measureCatchUp } from "./tasks/catch-up.ts";
 import { measureMemory } from "./tasks/memory.ts";
-import { nodeFile, startModel, startScene, told } from "./tasks/scene.ts";
+import { nodeFile, startModel, startScene } from "./tasks/scene.ts";
 import { measureThroughput } from "./tasks/throughput.ts";
 
 /*
@@ -66,7 +66,7 @@ try {
 /** A part that prints its tables and then tells its goals, in a process that did nothing else. */
 async function ranApart(name: string, file: string, ...args: string[]): Promise<Goal[]> {
   const started = workshop.start(name, nodeFile(file, ...args), { ipc: true });
-  const { goals } = (await told(started)) as { goals: Goal[] };
+  const { goals } = (await nextMessage(started)) as { goals: Goal[] };
   process.stdout.write(started.log());
   await workshop.stop(started);
   return goals;

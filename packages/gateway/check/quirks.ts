@@ -14,7 +14,8 @@ import { parseArgs } from "node:util";
 import { Worker } from "node:worker_threads";
 import { chanceFrom } from "../test/odd-requests.ts";
 import { upstreamToml } from "../test/running-gateway.ts";
-import { checkedGateway, freePort } from "./checked-gateway.ts";
+import { freePort } from "../../../test/free-port.ts";
+import { checkedGateway } from "./checked-gateway.ts";
 
 interface Quirk {
   id: string;

@@ -7,7 +7,8 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { upstreamToml } from "../test/running-gateway.ts";
-import { checkedGateway, freePort, runScript } from "./checked-gateway.ts";
+import { freePort } from "../../../test/free-port.ts";
+import { checkedGateway, runScript } from "./checked-gateway.ts";
 
 const [given, ...more] = process.argv.slice(2);
 const folder =

@@ -4,8 +4,8 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { clientFolder } from "./install.ts";
-import type { ClientSet } from "./pinned.ts";
+import { clientFolder } from "../../../test/install-clients.ts";
+import type { ClientSet } from "../../../test/pinned-clients.ts";
 
 export interface CodexOptions {
   /** The gateway's address. */

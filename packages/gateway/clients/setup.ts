@@ -1,6 +1,6 @@
 import { existsSync, readlinkSync, symlinkSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
-import { clientFolder, installClients } from "./install.ts";
+import { clientFolder, installClients } from "../../../test/install-clients.ts";
 
 /** Before the first test: the clients are there, and are found from this folder as any package is. */
 export async function setup(): Promise<void> {

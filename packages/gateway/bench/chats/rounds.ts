@@ -1,5 +1,5 @@
-import { quantile } from "../measure.ts";
-import { milliseconds, printTable, times } from "../report.ts";
+import { quantile } from "../../../../bench/measure.ts";
+import { milliseconds, printTable, times } from "../../../../bench/report.ts";
 import type { Case } from "./cases.ts";
 
 export interface Timed {

@@ -11,8 +11,8 @@ import type {
   NewAnswer,
 } from "@deltawire/tasks/chats";
 import { Vault } from "@deltawire/agent";
-import { quantile } from "../measure.ts";
-import { milliseconds, printTable, times } from "../report.ts";
+import { quantile } from "../../../../bench/measure.ts";
+import { milliseconds, printTable, times } from "../../../../bench/report.ts";
 import { chatIdOf, longChat } from "./library.ts";
 import { diceOf, talk } from "./talk.ts";
 

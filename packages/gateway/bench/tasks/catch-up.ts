@@ -1,9 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Goal } from "../goals.ts";
-import { median, spread } from "../measure.ts";
-import type { Workshop } from "../processes.ts";
-import { mebibytes, printTable, times } from "../report.ts";
+import { type Goal, mebibytes, printTable, times } from "../../../../bench/report.ts";
+import { median, spread } from "../../../../bench/measure.ts";
+import type { Workshop } from "../../../../bench/processes.ts";
 import { checkWhole, follow, parseOnly } from "./follow.ts";
 import { startBare, type Scene, type Talk } from "./scene.ts";
 import { replayed } from "./throughput.ts";

@@ -6,9 +6,8 @@ import { defineAgent, Runtime, type Model } from "@deltawire/agent";
 import { openStore } from "@deltawire/store";
 import { TreeWriter, type LogEntry, type TaskTree } from "@deltawire/tasks";
 import type { JsonObject } from "@deltawire/wire";
-import type { Goal } from "../goals.ts";
-import { median, spread } from "../measure.ts";
-import { printTable, times } from "../report.ts";
+import { type Goal, printTable, times } from "../../../../bench/report.ts";
+import { median, spread } from "../../../../bench/measure.ts";
 
 /*
  * The log, in a process of its own: appends in batches beside a bare SQLite, and a runtime in process whose model

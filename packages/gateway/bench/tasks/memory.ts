@@ -1,8 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import { setTimeout as after } from "node:timers/promises";
 import type { Held } from "../../check/measured-gateway.ts";
-import type { Workshop } from "../processes.ts";
-import { mebibytes, printTable } from "../report.ts";
+import type { Workshop } from "../../../../bench/processes.ts";
+import { mebibytes, printTable } from "../../../../bench/report.ts";
 import { hold } from "./follow.ts";
 import { heldBy, startBare, type Scene } from "./scene.ts";
 

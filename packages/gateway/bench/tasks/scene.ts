@@ -1,8 +1,7 @@
-import { once } from "node:events";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Held } from "../../check/measured-gateway.ts";
-import type { Started, Workshop } from "../processes.ts";
+import { nextMessage, type Started, type Workshop } from "../../../../bench/processes.ts";
 
 /** A real gateway in a process of its own, with its log in a file, and a scripted model in another. */
 export interface Scene {
@@ -12,7 +11,7 @@ export interface Scene {
 
 export async function startModel(workshop: Workshop): Promise<number> {
   const started = workshop.start("model", nodeFile("model.ts"), { ipc: true });
-  const { port } = (await told(started)) as { port: number };
+  const { port } = (await nextMessage(started)) as { port: number };
   return port;
 }
 
@@ -25,42 +24,21 @@ export async function startScene(
   const started = workshop.start(name, program, { ipc: true });
   const toml = config(join(workshop.folder, `${name}.db`), workshop.folder, modelPort);
   started.child.send({ toml });
-  const { url } = (await told(started)) as { url: string };
+  const { url } = (await nextMessage(started)) as { url: string };
   return { url, started };
 }
 
 export async function startBare(workshop: Workshop, ...logFile: [] | [string]): Promise<Scene> {
   const started = workshop.start("bare", nodeFile("bare.ts", ...logFile), { ipc: true });
-  const { url } = (await told(started)) as { url: string };
+  const { url } = (await nextMessage(started)) as { url: string };
   return { url, started };
 }
 
 /** What a server holds after its garbage was collected. */
 export async function heldBy({ started }: Scene): Promise<Held> {
-  const answer = told(started);
+  const answer = nextMessage(started);
   started.child.send("measure");
   return ((await answer) as { held: Held }).held;
-}
-
-/** Longer than the longest part takes on a busy machine. */
-const patience = 240_000;
-
-/** The next word of a process. */
-export async function told(started: Started): Promise<unknown> {
-  const { name, child } = started;
-  const ended = new AbortController();
-  const onExit = () => ended.abort(new Error(`${name} ended:\n${started.log()}`));
-  child.once("exit", onExit);
-  try {
-    const signal = AbortSignal.any([ended.signal, AbortSignal.timeout(patience)]);
-    const [message] = (await once(child, "message", { signal })) as [unknown];
-    return message;
-  } catch (error) {
-    if (ended.signal.aborted) throw ended.signal.reason as Error;
-    throw new Error(`${name} said nothing for ${patience / 1000} s`, { cause: error });
-  } finally {
-    child.off("exit", onExit);
-  }
 }
 
 export function nodeFile(file: string, ...args: readonly string[]): string[] {

@@ -1,6 +1,5 @@
-import { median, spread } from "../measure.ts";
-import type { Goal } from "../goals.ts";
-import { printTable } from "../report.ts";
+import { median, spread } from "../../../../bench/measure.ts";
+import { type Goal, printTable } from "../../../../bench/report.ts";
 import { checkWhole, follow, parseOnly, type Followed } from "./follow.ts";
 import { deltasOf, type Scene, type Talk } from "./scene.ts";
 

@@ -1,5 +1,5 @@
-import { installClients } from "../install.ts";
-import { olderCodex } from "../pinned.ts";
+import { installClients } from "../../../../test/install-clients.ts";
+import { olderCodex } from "../../../../test/pinned-clients.ts";
 
 /** Before the first test: the older releases are there. */
 export async function setup(): Promise<void> {

@@ -13,7 +13,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { freePort } from "../../checked-gateway.ts";
+import { freePort } from "../../../../../test/free-port.ts";
 import type { AttackCase } from "../cases.ts";
 import { send } from "../client.ts";
 

@@ -1,5 +1,4 @@
 import { longMarkdown } from "@deltawire/demo";
-import { unreachable } from "../../src/unreachable.ts";
 
 /** What an answer of the bench is made of. */
 export type Kind = "mixed" | "code" | "list" | "reasoning" | "arguments" | "talk";
@@ -24,7 +23,7 @@ export function textOf(kind: Kind, kilobytes: number): string {
         nth % 2 === 1 ? "" : `${sentence(nth)} ${sentence(nth * 7)}`,
       );
     default:
-      return unreachable(kind);
+      return kind satisfies never;
   }
 }
 

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { runningGateway } from "../../test/running-gateway.ts";
-import { barriersOn, builtPage, staged, takePicture } from "./stage.ts";
+import { testGateway } from "./gateway.ts";
+import { barriersOn, staged, takePicture } from "./stage.ts";
 
 /* Two gateways on the same data: the page of the second says so, and works as soon as the first is gone. */
 
@@ -27,8 +27,8 @@ test.each([
     notSent: "未发送：另一个网关正在使用这份数据。",
   },
 ])("the page says what is wrong and how to give it its own place ($locale)", async (language) => {
-  const first = await runningGateway(toml);
-  const second = await runningGateway(toml, { page: builtPage, storeAgainMs: 100 });
+  const first = await testGateway(toml);
+  const second = await testGateway(toml, { storeAgainMs: 100 });
   try {
     const person = await stage.person({ locale: language.locale }, second.url);
     const tab = await person.tab();

@@ -1,4 +1,4 @@
-import { mebibytes, printTable, times } from "../report.ts";
+import { mebibytes, printTable, times } from "../../../bench/report.ts";
 import type { Frames } from "./frames.ts";
 import { middleOf, kilobytes } from "./goals.ts";
 import type { Held } from "./hour.ts";

@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { afterAll, describe, expect, test } from "vitest";
-import { upstreamToml } from "../../test/running-gateway.ts";
+import { upstreamToml } from "./gateway.ts";
 import { takeModel } from "./in-chat.ts";
 import { barriersOn, endedAnswer, lastAnswer, say, staged, takePicture } from "./stage.ts";
 

@@ -1,16 +1,16 @@
 import { writeFileSync } from "node:fs";
 import { loadavg } from "node:os";
 import { parseArgs } from "node:util";
-import { printGoals, type Goal } from "./goals.ts";
-import { loadOfOthers, machine } from "./machine.ts";
-import { pageGoals } from "./page/goals.ts";
-import { holdForAnHour } from "./page/hour.ts";
-import { openLongChats } from "./page/long-chat.ts";
-import { printHour, printLoaded, printOpened, printPlayed } from "./page/print.ts";
-import { startScene } from "./page/scene.ts";
-import { loadedInSteps } from "./page/sizes.ts";
-import { played, streamCases } from "./page/streams.ts";
-import { guardedWorkshop } from "./processes.ts";
+import { printGoals, type Goal } from "../../../bench/report.ts";
+import { loadOfOthers, machine } from "../../../bench/machine.ts";
+import { pageGoals } from "./goals.ts";
+import { holdForAnHour } from "./hour.ts";
+import { openLongChats } from "./long-chat.ts";
+import { printHour, printLoaded, printOpened, printPlayed } from "./print.ts";
+import { startScene } from "./scene.ts";
+import { loadedInSteps } from "./sizes.ts";
+import { played, streamCases } from "./streams.ts";
+import { guardedWorkshop } from "../../../bench/processes.ts";
 
 /*
  * npm run bench:page [-- --quick] [-- --patient] [-- --only NAME,…] [-- --json FILE]

@@ -1,6 +1,6 @@
 import type { Locator, Page } from "playwright-core";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { runningGateway } from "../../test/running-gateway.ts";
+import { testGateway } from "./gateway.ts";
 import { doorman, holdTheDoor, openDoor } from "./doorman.ts";
 import {
   answers,
@@ -12,7 +12,7 @@ import {
   pick,
   undo,
 } from "./in-chat.ts";
-import { ask, builtPage, focusedIn, say, staged, takePicture } from "./stage.ts";
+import { ask, focusedIn, say, staged, takePicture } from "./stage.ts";
 
 /* What somebody trips over who is here for the first time. */
 
@@ -38,7 +38,7 @@ const hasFocus = (locator: Locator) =>
   locator.evaluate((element) => document.activeElement === element);
 
 test("that only the demo answers is said, with how another model comes in its place", async () => {
-  const gateway = await runningGateway("", { page: builtPage });
+  const gateway = await testGateway("");
   onTestFinished(() => gateway.close());
   const person = await stage.person({}, gateway.url);
   const tab = await person.tab();

@@ -1,4 +1,4 @@
-import { quantile } from "../measure.ts";
+import { quantile } from "../../../bench/measure.ts";
 import { now, startRecording, stopRecording, type Recording } from "./probe.ts";
 import type { Tab } from "./scene.ts";
 

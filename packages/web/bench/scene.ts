@@ -4,9 +4,8 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { createChatClient, currentPath, type ChatClient } from "@deltawire/tasks/chats";
 import { chromium, type Browser, type CDPSession, type Page } from "playwright-core";
-import { chromiumOptions } from "../../clients/page/chromium.ts";
-import { nodeCommand, type Started, type Workshop } from "../processes.ts";
-import { told } from "../tasks/scene.ts";
+import { chromiumOptions } from "../browser-test/chromium.ts";
+import { nodeCommand, type Started, type Workshop, nextMessage } from "../../../bench/processes.ts";
 import { modelOf, type FromModel, type Speech } from "./model.ts";
 import { isWritten } from "./probe.ts";
 import { longChat } from "./texts.ts";
@@ -25,13 +24,15 @@ export interface Scene {
 
 export async function startScene(workshop: Workshop): Promise<Scene> {
   const [options] = await Promise.all([chromiumOptions(), buildPage()]);
-  const model = workshop.start("model", nodeCommand("page/model.ts"), { ipc: true });
-  const { port } = (await told(model)) as { port: number };
-  const gateway = workshop.start("gateway", nodeCommand("../check/measured-gateway.ts"), {
+  const model = workshop.start("model", nodeCommand(import.meta.resolve("./model.ts")), {
+    ipc: true,
+  });
+  const { port } = (await nextMessage(model)) as { port: number };
+  const gateway = workshop.start("gateway", nodeCommand(import.meta.resolve("./gateway.ts")), {
     ipc: true,
   });
   gateway.child.send({ toml: config(workshop.folder, port) });
-  const { url } = (await told(gateway)) as { url: string };
+  const { url } = (await nextMessage(gateway)) as { url: string };
   const browser = await chromium.launch(options);
   return {
     url,
@@ -44,7 +45,7 @@ export async function startScene(workshop: Workshop): Promise<Scene> {
 }
 
 async function buildPage(): Promise<void> {
-  const script = join(import.meta.dirname, "../../../../scripts/build-page.ts");
+  const script = join(import.meta.dirname, "../../../scripts/build-page.ts");
   await promisify(execFile)(process.execPath, ["--conditions=@deltawire/source", script]);
 }
 

@@ -10,12 +10,7 @@ import {
 } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect, inject } from "vitest";
 import { demoAgents, startDemo, type Demo } from "@deltawire/demo";
-import {
-  runningGateway,
-  upstreamToml,
-  type StartOptions,
-  type TestGateway,
-} from "../../test/running-gateway.ts";
+import { testGateway, upstreamToml, type StartOptions, type TestGateway } from "./gateway.ts";
 import type { HeldModel } from "./held-model.ts";
 import { ofFailure, pictures } from "./pictures.ts";
 
@@ -63,8 +58,7 @@ export function staged({
     const demo = await startDemo({ paceMs });
     const line = await held?.before(demo.url);
     const usual = `[chats]\nmodel = "lab/clean"\n${chats}\n${upstreamToml("lab", line?.url ?? demo.url)}`;
-    const gateway = await runningGateway(`${toml}\n${usual}`, {
-      page: builtPage,
+    const gateway = await testGateway(`${toml}\n${usual}`, {
       agents: [...demoAgents("lab/clean"), ...agents],
       ...more,
     });
@@ -103,8 +97,6 @@ export function staged({
     importChat: (file) => importedChat(now().gateway, file),
   };
 }
-
-export const builtPage = join(import.meta.dirname, "..", "..", "page");
 
 async function takePictures(people: readonly Person[], name: string): Promise<void> {
   const tabs = people.flatMap(({ context }) => context.pages());

@@ -1,5 +1,4 @@
-import type { Goal } from "../goals.ts";
-import { mebibytes } from "../report.ts";
+import { type Goal, mebibytes } from "../../../bench/report.ts";
 import type { Frames } from "./frames.ts";
 import type { Held } from "./hour.ts";
 import type { Opened } from "./long-chat.ts";

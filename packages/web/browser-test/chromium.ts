@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createBrotliDecompress } from "node:zlib";
 import type { LaunchOptions } from "playwright-core";
-import { clientFolder, installClients } from "../install.ts";
+import { clientFolder, installClients } from "../../../test/install-clients.ts";
 
 /**
  * How to start a real Chromium. On Linux x64 it comes out of an npm package, with fonts of its own, so that pictures are

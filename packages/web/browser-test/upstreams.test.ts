@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { freePort } from "../../check/checked-gateway.ts";
-import { upstreamToml } from "../../test/running-gateway.ts";
+import { freePort } from "../../../test/free-port.ts";
+import { upstreamToml } from "./gateway.ts";
 import { ask, barriersOn, endedAnswer, staged, takePicture } from "./stage.ts";
 
 const secret = "sk-of-an-upstream-0123456789";

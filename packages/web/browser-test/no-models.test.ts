@@ -3,15 +3,15 @@ import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Page } from "playwright-core";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { runningGateway, upstreamToml } from "../../test/running-gateway.ts";
+import { testGateway, upstreamToml } from "./gateway.ts";
 import { messageBox } from "./in-chat.ts";
-import { builtPage, staged, takePicture, type PersonOptions } from "./stage.ts";
+import { staged, takePicture, type PersonOptions } from "./stage.ts";
 
 const stage = staged();
 
 /** A gateway of its own with this configuration, and somebody who looks at it. */
 async function openedWith(toml: string, options?: PersonOptions) {
-  const gateway = await runningGateway(toml, { page: builtPage });
+  const gateway = await testGateway(toml);
   onTestFinished(() => gateway.close());
   const person = await stage.person(options, gateway.url);
   const chats = async () => {

@@ -14,7 +14,7 @@ declare module "vitest" {
   }
 }
 
-const root = join(import.meta.dirname, "..", "..", "..", "..");
+const root = join(import.meta.dirname, "..", "..", "..");
 
 /** Before the first test: the page is built from these sources, and one browser runs for all of them. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {

@@ -2,17 +2,16 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { runningGateway } from "../../test/running-gateway.ts";
+import { testGateway } from "./gateway.ts";
 import { answers, endedAnswers, messages } from "./in-chat.ts";
-import { builtPage, say, staged, takePicture } from "./stage.ts";
+import { say, staged, takePicture } from "./stage.ts";
 
 /* The first steps of README.md, typed into the page of a gateway that nobody has configured. */
 
 const stage = staged({});
-const readme = readFileSync(
-  join(import.meta.dirname, "..", "..", "..", "..", "README.md"),
-  "utf8",
-).split("\n");
+const readme = readFileSync(join(import.meta.dirname, "..", "..", "..", "README.md"), "utf8").split(
+  "\n",
+);
 
 /** The prompt in the row of the README that promises `result`. */
 function prompt(result: RegExp): string {
@@ -23,7 +22,7 @@ function prompt(result: RegExp): string {
 }
 
 async function newTab(): Promise<Page> {
-  const gateway = await runningGateway("", { page: builtPage });
+  const gateway = await testGateway("");
   onTestFinished(() => gateway.close());
   return (await stage.person({}, gateway.url)).tab();
 }

@@ -2,7 +2,6 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { request } from "node:http";
-import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as after } from "node:timers/promises";
@@ -86,10 +85,14 @@ export interface Started {
   log(): string;
 }
 
-/** The command that runs a file of this folder, or of the package, with the Node in use. */
+/** The command that runs a file with the Node in use; `file` is an address as `import.meta.resolve` returns it. */
 export function nodeCommand(file: string, ...args: readonly (string | number)[]): string[] {
-  const path = fileURLToPath(new URL(file, import.meta.url));
-  return [process.execPath, "--conditions=@deltawire/source", path, ...args.map(String)];
+  return [
+    process.execPath,
+    "--conditions=@deltawire/source",
+    fileURLToPath(file),
+    ...args.map(String),
+  ];
 }
 
 /** Resolves as soon as the path answers 200; asks every other millisecond. */
@@ -106,13 +109,25 @@ export async function answering(started: Started, port: number, path: string): P
   }
 }
 
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
+/** Longer than the longest part of a benchmark takes on a busy machine. */
+const messageTimeoutMs = 240_000;
+
+/** Resolves with the next message of a process; rejects if it ends before. */
+export async function nextMessage(started: Started): Promise<unknown> {
+  const { name, child } = started;
+  const ended = new AbortController();
+  const onExit = () => ended.abort(new Error(`${name} ended:\n${started.log()}`));
+  child.once("exit", onExit);
+  try {
+    const signal = AbortSignal.any([ended.signal, AbortSignal.timeout(messageTimeoutMs)]);
+    const [message] = (await once(child, "message", { signal })) as [unknown];
+    return message;
+  } catch (error) {
+    if (ended.signal.aborted) throw ended.signal.reason as Error;
+    throw new Error(`${name} said nothing for ${messageTimeoutMs / 1000} s`, { cause: error });
+  } finally {
+    child.off("exit", onExit);
+  }
 }
 
 function kill(pid: number): void {

@@ -1,11 +1,12 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { json } from "node:stream/consumers";
 import { setTimeout as after } from "node:timers/promises";
 import { defineAgent, defineTool } from "@deltawire/agent";
-import type { JsonObject } from "@deltawire/wire";
 import type { Locator } from "playwright-core";
 import { afterAll, expect, test } from "vitest";
-import { upstreamToml } from "../../test/running-gateway.ts";
-import { scriptedUpstream } from "../../test/scripted-upstream.ts";
-import { answers as reply, type Reply } from "../../test/wire-replies.ts";
+import { upstreamToml } from "./gateway.ts";
 import { callLine, messages } from "./in-chat.ts";
 import { lastAnswer, say, staged, takePicture } from "./stage.ts";
 
@@ -80,9 +81,14 @@ const advice = `Three trains leave in the morning [^1]:
 
 The **08:20** it is. Friday is sunny until four, then it rains [^2]: take an umbrella.`;
 
+interface Reply {
+  usage: { input: number; output: number };
+  text?: string[];
+  calls?: { id: string; name: string; arguments: string }[];
+}
+
 /** The model of this file: what it says next follows from who asks, and how many tools have answered. */
-function nextWords(body: JsonObject): Reply {
-  const asked = JSON.stringify(body);
+function nextWords(asked: string): Reply {
   const results = asked.split('"role":"tool"').length - 1;
   const usage = { input: 900 + 400 * results, output: 120 };
   if (asked.includes("You tell the weather."))
@@ -102,16 +108,40 @@ function nextWords(body: JsonObject): Reply {
 }
 
 function call(name: string, values: object) {
-  return { id: `call_${name}`, name, arguments: [JSON.stringify(values)] };
+  return { id: `call_${name}`, name, arguments: JSON.stringify(values) };
 }
 
-const upstream = await scriptedUpstream((request, response) =>
-  reply("chat", response, request.body, nextWords(request.body)),
-);
-afterAll(() => upstream.close());
+function* chunksOf({ usage, text = [], calls = [] }: Reply) {
+  for (const content of text) yield { choices: [{ index: 0, delta: { content } }] };
+  for (const [index, { id, ...called }] of calls.entries()) {
+    const tool_calls = [{ index, id, type: "function", function: called }];
+    yield { choices: [{ index: 0, delta: { tool_calls } }] };
+  }
+  const finish_reason = calls.length > 0 ? "tool_calls" : "stop";
+  yield { choices: [{ index: 0, delta: {}, finish_reason }] };
+  const { input: prompt_tokens, output: completion_tokens } = usage;
+  const total_tokens = prompt_tokens + completion_tokens;
+  yield { choices: [], usage: { prompt_tokens, completion_tokens, total_tokens } };
+}
+
+async function answerRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const asked = JSON.stringify(await json(request));
+  response.writeHead(200, { "content-type": "text/event-stream" });
+  for (const chunk of chunksOf(nextWords(asked)))
+    response.write(`data: ${JSON.stringify({ object: "chat.completion.chunk", ...chunk })}\n\n`);
+  response.end("data: [DONE]\n\n");
+}
+
+const upstream = createServer((request, response) => {
+  if (request.method === "GET") response.end('{"object":"list","data":[]}');
+  else void answerRequest(request, response);
+}).listen(0, "127.0.0.1");
+await once(upstream, "listening");
+const { port } = upstream.address() as AddressInfo;
+afterAll(() => void upstream.close());
 const stage = staged({
   agents: [planner, forecaster],
-  toml: upstreamToml("local", upstream.url, { models: ["small"] }),
+  toml: upstreamToml("local", `http://127.0.0.1:${port}/v1`, { models: ["small"] }),
 });
 
 const others = [

@@ -2,9 +2,9 @@ import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { clientSets, type ClientSet } from "./pinned.ts";
+import { clientSets, type ClientSet } from "./pinned-clients.ts";
 
-const root = join(import.meta.dirname, "..", "..", "..");
+const root = join(import.meta.dirname, "..");
 
 export function clientFolder(set: ClientSet): string {
   return join(root, ".clients", set);

@@ -1,8 +1,8 @@
 import { defineAgent } from "@deltawire/agent";
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
-import { freePort } from "../../check/checked-gateway.ts";
-import { deltawire, temporaryFolder } from "../../test/deltawire-process.ts";
+import { freePort } from "../../../test/free-port.ts";
+import { gatewayProcess, temporaryFolder } from "./gateway.ts";
 import { doorman, openDoor } from "./doorman.ts";
 import { HeldModel } from "./held-model.ts";
 import { callLine } from "./in-chat.ts";
@@ -160,10 +160,10 @@ test("offline, the page says so; back again, it has what was said meanwhile", as
 });
 
 test("a gateway that is killed in mid-sentence is waited for, and the answer is finished by itself", async () => {
-  const port = String(await freePort());
+  const port = await freePort();
   const cwd = temporaryFolder();
-  const first = deltawire(["--port", port], { cwd });
-  const person = await stage.person({}, await first.url);
+  const first = await gatewayProcess(cwd, port);
+  const person = await stage.person({}, first.url);
   const tab = await person.tab();
   await ask(tab, longAnswer);
   await expect.poll(() => wordCount(tab)).toBeGreaterThan(10);
@@ -175,16 +175,16 @@ test("a gateway that is killed in mid-sentence is waited for, and the answer is 
   expect(await wordCount(tab)).toBeGreaterThan(10);
   await takePicture(tab, "always-gateway-killed");
   await first.ended;
-  await Promise.all([expectBack(tab), deltawire(["--port", port], { cwd }).url]);
+  await Promise.all([expectBack(tab), gatewayProcess(cwd, port)]);
   await expectSameInFreshTab(person, tab);
   expect(await wordCount(tab)).toBe(words.length);
 });
 
 test("a question outlives the gateway that was killed while it waited", async () => {
-  const port = String(await freePort());
+  const port = await freePort();
   const cwd = temporaryFolder();
-  const first = deltawire(["--port", port], { cwd });
-  const person = await stage.person({}, await first.url);
+  const first = await gatewayProcess(cwd, port);
+  const person = await stage.person({}, first.url);
   const tab = await person.tab();
   await tab.getByRole("button", { name: /Ask before acting/ }).click();
   await lastAnswer(tab).getByRole("button", { name: "Approve" }).waitFor();
@@ -193,7 +193,7 @@ test("a question outlives the gateway that was killed while it waited", async ()
     .getByText(/The connection to the gateway is lost/)
     .waitFor();
   await first.ended;
-  await Promise.all([expectBack(tab), deltawire(["--port", port], { cwd }).url]);
+  await Promise.all([expectBack(tab), gatewayProcess(cwd, port)]);
   await lastAnswer(tab).getByRole("button", { name: "Approve" }).click();
   await expectSameInFreshTab(person, tab);
   expect(await saidAtEnd(tab)).toContain("would have been sent");

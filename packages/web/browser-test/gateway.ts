@@ -1,0 +1,80 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { readConfig, startGateway, type Gateway, type GatewayOptions } from "deltawire";
+import { onTestFinished } from "vitest";
+
+export interface TestGateway extends Gateway {
+  /** Posts JSON to a path below `/v1`. */
+  post(path: string, body: unknown): Promise<Response>;
+}
+
+export type StartOptions = Partial<Pick<GatewayOptions, "agents" | "storeAgainMs" | "world">>;
+
+/** Starts a gateway with its page on a free port, in this process; nothing of it is stored. */
+export async function testGateway(toml: string, options: StartOptions = {}): Promise<TestGateway> {
+  const text = toml.includes("[server]") ? toml : `[server]\nport = 0\n${toml}`;
+  const gateway = await startGateway({
+    config: readConfig(text, { file: "deltawire.toml", env: {} }),
+    env: {},
+    dataFolder: undefined,
+    logTo: { write: () => undefined },
+    ...options,
+  });
+  return {
+    ...gateway,
+    post: (path, body) =>
+      fetch(`${gateway.url}/v1${path}`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(body),
+      }),
+  };
+}
+
+/** The lines of a deltawire.toml that name one upstream. */
+export function upstreamToml(
+  name: string,
+  url: string,
+  more: Record<string, string | number | string[]> = {},
+): string {
+  const settings = { base_url: url, speaks: "chat", ...more };
+  const lines = Object.entries(settings).map(([key, value]) => `${key} = ${JSON.stringify(value)}`);
+  return `[upstreams.${name}]\n${lines.join("\n")}\n`;
+}
+
+export interface GatewayProcess {
+  url: string;
+  child: ChildProcess;
+  ended: Promise<unknown>;
+}
+
+/** Runs the command `deltawire` in that folder, which is also its home. It is killed after the test. */
+export async function gatewayProcess(cwd: string, port: number): Promise<GatewayProcess> {
+  const main = join(import.meta.dirname, "..", "..", "gateway", "src", "main.ts");
+  const args = ["--conditions=@deltawire/source", main, "--port", String(port)];
+  const env = { HOME: cwd, PATH: process.env["PATH"] ?? "" };
+  const child = spawn(process.execPath, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
+  let log = "";
+  child.stderr.on("data", (text) => (log += String(text)));
+  const ended = once(child, "close");
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const ready = new Promise<void>((resolve) => {
+    child.stdout.on("data", (text) => String(text).includes(`:${port}`) && resolve());
+  });
+  const stopped = ended.then(([code]) => {
+    throw new Error(`deltawire ended with ${String(code)}: ${log}`);
+  });
+  stopped.catch(() => undefined);
+  await Promise.race([ready, stopped]);
+  return { url: `http://127.0.0.1:${port}`, child, ended };
+}
+
+/** A folder that is removed after the test. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "deltawire-page-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
