@@ -30,13 +30,7 @@ export { callOutput, inputPart } from "./model/history.ts";
 export { runInTurns } from "./event-loop.ts";
 export { Redactor } from "./redaction/redactor.ts";
 export { secretsIn, secretsOfUrl } from "./redaction/secret-values.ts";
-export {
-  errorText,
-  redactBody,
-  redactChat,
-  redactError,
-  redactResponses,
-} from "./redaction/upstream-reply.ts";
+export { errorText, redactChat, redactError, redactResponses } from "./redaction/upstream-reply.ts";
 export { fetchModel, type FetchModelOptions } from "./model/fetch-model.ts";
 export { fetchPublic, type Fetched, type FetchLimits } from "./groups/fetch-public.ts";
 export { filesGroup, type FilesOptions } from "./groups/files.ts";

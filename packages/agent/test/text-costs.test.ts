@@ -8,7 +8,7 @@ import {
 import { StreamUnmasker } from "../src/privacy/unmask-stream.ts";
 import { Vault } from "../src/privacy/vault.ts";
 import { Redactor } from "../src/redaction/redactor.ts";
-import { redactBody, redactError } from "../src/redaction/upstream-reply.ts";
+import { redactError } from "../src/redaction/upstream-reply.ts";
 import { pieces, testTextCosts } from "../../../test/text-costs.ts";
 
 /* Functions that read text of providers, models and tools. */
@@ -30,7 +30,6 @@ testTextCosts({
   "Redactor.redactData": (text) => redactor.redactData(text),
   "Redactor.stream, in pieces": (text) => readRedacted(pieces(text)),
   redactError: (text) => redactError({ message: text, [text]: text }, redactor),
-  redactBody: (text) => redactBody({ message: text, [text]: [text] }, redactor),
   "Vault.mask": (text) => vault().mask(text),
   "Vault.maskJson": (text) => vault().maskJson(JSON.stringify({ a: text, [text]: 1 })),
   "Vault.unmask": (text) => vault().unmask(text),

@@ -199,7 +199,9 @@ describe("three choices of a Responses upstream, which gives one,", () => {
     begun.resolve();
     const events = await eventsOf(response);
     const errors = events.flatMap(({ error }) => (error === undefined ? [] : [error]));
-    expect(errors).toMatchObject([{ message: "one of the choices failed: full" }]);
+    expect(errors).toMatchObject([
+      { message: `one of the choices failed: upstream "up" answered 503: full` },
+    ]);
     expect(events.some((each) => "done" in each)).toBe(false);
     expect(JSON.parse(gateway.lines.at(-1) ?? "")).toHaveProperty("failure");
   });

@@ -1,4 +1,10 @@
-export { connect, type ClientTranslator, type StreamEnd, type StreamMachine } from "./machine.ts";
+export {
+  connect,
+  connectTranslators,
+  type ClientTranslator,
+  type StreamEnd,
+  type StreamMachine,
+} from "./machine.ts";
 export { WireError, type WireErrorCode } from "./error.ts";
 export type { JsonObject, JsonValue } from "./json.ts";
 export {
@@ -28,8 +34,8 @@ export { encodeSse, sseDone, sseKeepAlive } from "./sse/encoder.ts";
 export { encodeChatOutput, encodeResponseEvent } from "./sse/wire-events.ts";
 export { ChatBody } from "./chat-upstream/body.ts";
 export { errorIn } from "./chat-upstream/choices.ts";
-export { errorOfEvent } from "./responses-upstream/terminal.ts";
 export type { ReplyBodyOptions } from "./reply-body.ts";
+export { UpstreamReply } from "./upstream-reply.ts";
 export { ChunkReader, type ChatInput } from "./chat-upstream/chunk-reader.ts";
 export { ResponsesOverChat, type ResponsesOverChatOptions } from "./responses-over-chat/stream.ts";
 export { responseOfChat } from "./responses-over-chat/response.ts";

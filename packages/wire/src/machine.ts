@@ -1,3 +1,4 @@
+import type { UpstreamFailure } from "./mapping/upstream-error.ts";
 import type { Repairs } from "./repairs.ts";
 import type { ResponseUsage } from "./shapes/responses-reply.ts";
 
@@ -23,14 +24,20 @@ export interface ClientTranslator<In, Out> extends StreamMachine<In, Out> {
   readonly repairs: Repairs;
   /** What the reply cost, as the upstream told it or, with `estimated`, as we guess; null while nobody has said. */
   readonly usage: ResponseUsage | null;
-  /** True when only usage and the sentinel can still come: after this, wait a second at the most. */
-  readonly awaitsEnd?: boolean;
+  /** True once the terminal event has been put out. */
+  readonly ended: boolean;
+  /** Why the reply fails. May be set before `ended`: by an error that is not the upstream's last event. */
+  readonly failure: UpstreamFailure | undefined;
+  /** True when only usage, the sentinel or the terminal event can still come: wait a second at the most. */
+  readonly awaitsEnd: boolean;
   /** Grows whenever the upstream says something. Unchanged after a push that held only keep-alives or empty deltas. */
   readonly progress: number;
   /** Tells that the reply has begun, unless it has; what the upstream says of its beginning is then not repeated. */
   begin?(out: Out[]): void;
   /** A sign of life that changes nothing; begins the reply if need be. Codex counts events, not comments. */
   keepAlive?(out: Out[]): void;
+  /** Ends the reply with a failure that is not the upstream's own. May throw a WireError once; then call it again. */
+  fail(failure: UpstreamFailure, out: Out[]): void;
 }
 
 /** Two machines as one: what the first puts out goes into the second. */
@@ -53,6 +60,45 @@ export function connect<In, Middle, Out>(
       first.end(how, between);
       passOn(out);
       second.end(how, out);
+    },
+  };
+}
+
+/** Two translators as one: the client reads what the second puts out, the upstream is what the first reads. */
+export function connectTranslators<In, Middle, Out>(
+  first: ClientTranslator<In, Middle>,
+  second: ClientTranslator<Middle, Out>,
+): ClientTranslator<In, Out> {
+  const both = connect(first, second);
+  return {
+    get repairs() {
+      return second.repairs;
+    },
+    get usage() {
+      return first.usage;
+    },
+    get ended() {
+      return second.ended;
+    },
+    get failure() {
+      return first.failure ?? second.failure;
+    },
+    get awaitsEnd() {
+      return first.awaitsEnd;
+    },
+    get progress() {
+      return first.progress;
+    },
+    push(input, out) {
+      both.push(input, out);
+      if (first.ended) second.end("eof", out);
+    },
+    end: (how, out) => both.end(how, out),
+    fail(failure, out) {
+      const last: Middle[] = [];
+      first.fail(failure, last);
+      for (const value of last) second.push(value, out);
+      second.end("eof", out);
     },
   };
 }

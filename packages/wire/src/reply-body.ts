@@ -101,6 +101,11 @@ export class ReplyBody<Input> implements StreamMachine<string | Uint8Array, Inpu
     return this.#relayed?.events;
   }
 
+  /** Whether `relayed` was asked for. */
+  get relays(): boolean {
+    return this.#relayed !== undefined;
+  }
+
   push(chunk: string | Uint8Array, out: Input[]): void {
     if (this.#state.reading === "events") {
       const { decoder, opening } = this.#state;

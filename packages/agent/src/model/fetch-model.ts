@@ -5,9 +5,11 @@ import type {
   ResponseEvent,
   ResponsesRequest,
   StreamEnd,
+  UpstreamFailure,
+  UpstreamReply,
 } from "@deltawire/wire";
 import { WireError } from "@deltawire/wire";
-import { planFor, type Plan, type Reply } from "./fetch-model/plan.ts";
+import { planFor, type Plan } from "./fetch-model/plan.ts";
 import {
   failureOf,
   refusalOf,
@@ -63,7 +65,13 @@ const refusalLength = 64 * 1024;
 /** What a reply may have in all; its words are kept until its end. */
 const mostBytes = 128 * 1024 * 1024;
 
-type Batch = readonly (ResponseEvent | JsonObject)[];
+const tooLarge: UpstreamFailure = {
+  code: "reply_too_large",
+  message: `the reply has more than ${mostBytes} bytes, which is the limit`,
+};
+
+type Event = ResponseEvent | JsonObject;
+type Batch = readonly Event[];
 
 class Exchange {
   readonly #options: FetchModelOptions;
@@ -89,7 +97,7 @@ class Exchange {
     const leave = (): void => this.#connection.abort();
     signal.addEventListener("abort", leave, { once: true });
     let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
-    let reply: Reply | undefined;
+    let reply: UpstreamReply<Event> | undefined;
     try {
       const response = await this.#ask(plan, signal);
       if (response === undefined) return;
@@ -154,7 +162,7 @@ class Exchange {
 
   async *#read(
     reader: ReadableStreamDefaultReader<Uint8Array> | undefined,
-    reply: Reply,
+    reply: UpstreamReply<Event>,
     signal: AbortSignal,
   ): AsyncGenerator<Batch, void, void> {
     let sent = false;
@@ -166,11 +174,11 @@ class Exchange {
       if (reply.awaitsEnd) graceEnds ??= performance.now() + graceMs;
       const bytes = await this.#next(reader, graceEnds);
       if (signal.aborted) return;
-      let events: (ResponseEvent | JsonObject)[] = [];
+      let events: Event[] = [];
       size += bytes?.length ?? 0;
       try {
         if (bytes === undefined) reply.end(this.#cut ?? "eof", events);
-        else if (size > mostBytes) reply.end("transport_error", events);
+        else if (size > mostBytes) reply.fail(tooLarge, events);
         else reply.push(bytes, events);
         if (reply.progress !== progress.count)
           progress = { count: reply.progress, at: performance.now() };
@@ -179,17 +187,20 @@ class Exchange {
       } catch (error) {
         if (!(error instanceof WireError)) throw error;
         events = [];
-        reply.end("transport_error", events); // an event past all bounds
+        reply.fail({ code: tooLarge.code, message: error.message }, events);
       }
-      const { failure } = reply;
+      const unbegun = bytes === undefined && !reply.begun ? this.#neverBegan() : undefined;
+      const failure = reply.refusal ?? reply.failure ?? unbegun;
       if (failure !== undefined && !sent) throw failureOf(failure, this.#place, this.#redactor);
-      if (events.length === 0) {
-        if (reply.ended) return;
-        continue;
-      }
+      if (events.length === 0) continue;
       sent = true;
       yield events;
     }
+  }
+
+  #neverBegan(): UpstreamFailure {
+    const code = this.#cut === "idle_timeout" ? "upstream_timeout" : "upstream_error";
+    return { code, message: "the reply ended before it began" };
   }
 
   /** Undefined: no more comes, and `#cut` says why if it is not that the body has ended. */

@@ -261,19 +261,6 @@ class DataRedactor {
   }
 }
 
-/** Every text of a value and every name in it, redacted; for bodies of refused requests. */
-export function redactBody(body: unknown, redactor: Redactor, depth = 0): unknown {
-  if (typeof body === "string") return redactor.excerpt(body, Number.POSITIVE_INFINITY);
-  if (typeof body !== "object" || body === null) return body;
-  if (depth > maxDataDepth) return null;
-  if (Array.isArray(body)) return body.map((each) => redactBody(each, redactor, depth + 1));
-  const entries = Object.entries(body).map(([name, each]) => [
-    redactor.redact(name),
-    redactBody(each, redactor, depth + 1),
-  ]);
-  return Object.fromEntries(entries) as unknown;
-}
-
 /** The same array if no element changed. */
 function mapChanged(list: readonly unknown[], map: (each: unknown) => unknown): unknown {
   let changed: unknown[] | undefined;

@@ -1,8 +1,14 @@
 import { bareType } from "@deltawire/tasks";
-import { reportsError, SseDecoder, type JsonObject, type SseEvent } from "@deltawire/wire";
+import {
+  reportsError,
+  SseDecoder,
+  upstreamFailure,
+  type JsonObject,
+  type SseEvent,
+} from "@deltawire/wire";
 import { isObject, parseJson } from "../json.ts";
 import type { FailedForward } from "../passthrough/ask.ts";
-import { errorInReply } from "../relay/failure.ts";
+import { refusedBy } from "../relay/failure.ts";
 import type { MediaUsage } from "./usage.ts";
 
 /** A reply while it comes: bytes go in, events of a Responses stream come out. */
@@ -88,7 +94,7 @@ export function errorOf(reply: JsonObject): FailedForward | undefined {
   const { error } = reply;
   const hasError = reportsError(error);
   if (!hasError && reply["type"] !== "error" && reply["object"] !== "error") return undefined;
-  return { is: "refused", headers: {}, ...errorInReply(hasError ? error : reply) };
+  return refusedBy(upstreamFailure(hasError ? error : reply));
 }
 
 export function brokenOff(what: string): FailedForward {

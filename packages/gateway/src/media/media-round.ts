@@ -127,9 +127,8 @@ export class MediaRound {
     const { path, headers, body } = call;
     const { signal } = this.#queue;
     this.#reply = undefined;
-    const { redactor } = this.#options.relay;
     const taker = this.#taker(request.upstream, wanted);
-    return ask({ request, path, headers, body, signal, redactor, taker });
+    return ask({ request, path, headers, body, signal, taker });
   }
 
   #taker(upstream: Upstream, wanted: Wanted): ReplyTaker {

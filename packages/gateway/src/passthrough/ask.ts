@@ -1,4 +1,3 @@
-import type { Redactor } from "@deltawire/agent";
 import type { Dispatcher } from "undici";
 import type { ReceivedHeaders } from "../relay/forwarded-headers.ts";
 import { isOutOfFiles } from "../problem.ts";
@@ -39,10 +38,9 @@ export function ask(options: {
   headers: Readonly<Record<string, string>>;
   body: Dispatcher.DispatchOptions["body"];
   signal: AbortSignal;
-  redactor: Redactor;
   taker: ReplyTaker;
 }): Promise<ForwardOutcome> {
-  const { request, path, headers, body, signal, redactor, taker } = options;
+  const { request, path, headers, body, signal, taker } = options;
   return new Promise((resolve, reject) => {
     let controller: Dispatcher.DispatchController | undefined;
     let over = false;
@@ -80,7 +78,7 @@ export function ask(options: {
           if (status < 200) return interimReplies.add();
           interimReplies.stop();
           if (status >= 300) {
-            const waiting = new Refusal(status, headers, redactor);
+            const waiting = new Refusal(status, headers);
             refusal = waiting;
             grace = setTimeout(() => {
               refused(waiting);

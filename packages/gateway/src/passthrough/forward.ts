@@ -14,15 +14,16 @@ export function forward({
   response,
   onFirst,
   onDropped,
+  redactor,
   ...asked
 }: Asked & {
+  redactor: Redactor;
   response: ServerResponse;
   /** The reply begins. */
   onFirst: () => void;
   /** Headers of the upstream that are not forwarded, because they are malformed or hold a secret. */
   onDropped: (names: readonly string[]) => void;
 }): Promise<ForwardOutcome> {
-  const { redactor } = asked;
   let redacting: ReturnType<Redactor["stream"]> | undefined;
   let bodiless = false;
   return ask({

@@ -81,7 +81,7 @@ async function tryUpstream(
 export function asOutcome(outcome: ForwardOutcome | undefined): Outcome | undefined {
   if (outcome?.is !== "answered") return outcome;
   if (outcome.failure !== undefined) return undefined;
-  return { is: "answered", reply: { usage: undefined, failure: undefined } };
+  return { is: "answered", usage: undefined, failure: undefined };
 }
 
 export function problemFrom(

@@ -1,14 +1,4 @@
-import type {
-  ChatInput,
-  OutputItem,
-  ReasoningCarry,
-  RecalledReasoning,
-  ResponseEvent,
-  ResponseObject,
-  ResponsesOverChat,
-} from "@deltawire/wire";
-import type { Output } from "../relay/client-wire.ts";
-import type { Translator } from "../relay/reply.ts";
+import type { OutputItem, ReasoningCarry, RecalledReasoning } from "@deltawire/wire";
 import type { Envelopes } from "./envelope.ts";
 import type { ConversationDigest } from "./conversation-digest.ts";
 import type { ReasoningCache } from "./reasoning-cache.ts";
@@ -37,42 +27,6 @@ export class ReasoningKeeper {
   lookup(callId: string, conversation: ConversationDigest): RecalledReasoning | undefined {
     const before = conversation.before(callId);
     return before === undefined ? undefined : this.#cache.lookup(this.#upstream, before, callId);
-  }
-
-  /** The same translator, with a word when its response is whole. */
-  following(
-    translator: ResponsesOverChat,
-    onCompleted: (response: ResponseObject) => void,
-  ): Translator<ChatInput> {
-    const follow = (out: Output[], from: number): void => {
-      const last = out.at(-1) as ResponseEvent | undefined;
-      if (out.length === from || last === undefined) return;
-      if (last.type !== "response.completed" && last.type !== "response.incomplete") return;
-      onCompleted(last.response);
-    };
-    return {
-      get awaitsEnd() {
-        return translator.awaitsEnd;
-      },
-      get usage() {
-        return translator.usage;
-      },
-      get progress() {
-        return translator.progress;
-      },
-      push(input, out) {
-        const from = out.length;
-        translator.push(input, out as ResponseEvent[]);
-        follow(out, from);
-      },
-      end(how, out) {
-        const from = out.length;
-        translator.end(how, out as ResponseEvent[]);
-        follow(out, from);
-      },
-      begin: (out) => translator.begin(out as ResponseEvent[]),
-      keepAlive: (out) => translator.keepAlive(out as ResponseEvent[]),
-    };
   }
 
   /** Caches the reasoning of a reply to this conversation, by the reply's calls. */

@@ -1,16 +1,20 @@
 import type { Redactor } from "@deltawire/agent";
-import { WireError, type StreamEnd } from "@deltawire/wire";
+import {
+  WireError,
+  type StreamEnd,
+  type UpstreamFailure,
+  type UpstreamReply,
+} from "@deltawire/wire";
 import type { Dispatcher } from "undici";
 import { isOutOfFiles } from "../problem.ts";
 import type { Output } from "./client-wire.ts";
-import { causeOf, errorInReply } from "./failure.ts";
+import { causeOf, refusedBy } from "./failure.ts";
 import type { Beating, Heartbeat } from "./heartbeat.ts";
 import { InterimReplies } from "./interim-replies.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Plan } from "./plan.ts";
 import type { Receiver } from "./receiver.ts";
 import { Refusal, refusalSeconds } from "./refusal.ts";
-import type { Reply, ReplyFailure } from "./reply.ts";
 import type { UpstreamRequest } from "./upstream.ts";
 
 export interface AttemptOptions {
@@ -61,7 +65,7 @@ class Attempt implements Dispatcher.DispatchHandler, Beating {
   readonly #options: AttemptOptions;
   readonly #resolve: (outcome: Outcome) => void;
   readonly #reject: (error: unknown) => void;
-  readonly #reply: Reply;
+  readonly #reply: UpstreamReply<Output>;
   readonly #out: Output[] = [];
   #state: State = { is: "asking" };
   #controller: Dispatcher.DispatchController | undefined;
@@ -125,9 +129,7 @@ class Attempt implements Dispatcher.DispatchHandler, Beating {
     this.#interimReplies.stop();
     this.#quiet = 0;
     this.#state =
-      status < 300
-        ? { is: "reading" }
-        : { is: "refused", refusal: new Refusal(status, headers, this.#options.redactor) };
+      status < 300 ? { is: "reading" } : { is: "refused", refusal: new Refusal(status, headers) };
   }
 
   onResponseData(controller: Dispatcher.DispatchController, bytes: Buffer): void {
@@ -261,8 +263,7 @@ class Attempt implements Dispatcher.DispatchHandler, Beating {
   #pass(): boolean {
     const reply = this.#reply;
     if (reply.refusal !== undefined) {
-      const { status, body } = errorInReply(reply.refusal);
-      this.#finish({ is: "refused", status, headers: {}, body });
+      this.#finish(refusedBy(reply.refusal));
       return true;
     }
     const { receiver, request } = this.#options;
@@ -271,20 +272,21 @@ class Attempt implements Dispatcher.DispatchHandler, Beating {
       return true;
     }
     if (this.#size > 0) request.answering();
+    // The opening events come before an error too.
+    if (this.#out.length > 0 && reply.failure === undefined && (reply.progress > 0 || reply.ended))
+      this.#options.onAnswer?.();
+    if (reply.ended) {
+      const { usage, failure } = reply;
+      receiver.end(this.#out, reply.bytes, failure);
+      this.#finish({ is: "answered", usage, failure });
+      return true;
+    }
     let ready = true;
     if (this.#out.length > 0) {
       this.#quiet = 0;
-      // The opening events come before an error too.
-      if (reply.failure === undefined && (reply.progress > 0 || reply.ended))
-        this.#options.onAnswer?.();
       ready = receiver.send(this.#out, reply.bytes);
       if (this.#out.length === 1) this.#out.pop();
       else this.#out.length = 0;
-    }
-    if (reply.ended) {
-      receiver.end();
-      this.#finish({ is: "answered", reply });
-      return true;
     }
     if (reply.awaitsEnd) this.#grace ??= setTimeout(() => this.#endOfGrace(), graceMs);
     return ready;
@@ -320,7 +322,7 @@ class Attempt implements Dispatcher.DispatchHandler, Beating {
   }
 
   /** Ends the reply, whatever the upstream still has to say. */
-  #fail(failure: ReplyFailure): void {
+  #fail(failure: UpstreamFailure): void {
     this.#gaveUp = true;
     try {
       this.#reply.fail(failure, this.#out);
@@ -328,7 +330,7 @@ class Attempt implements Dispatcher.DispatchHandler, Beating {
     } catch (error) {
       this.#break(error);
     }
-    if (this.#state.is !== "over") this.#finish({ is: "failed", failure: { ...failure } });
+    if (this.#state.is !== "over") this.#finish({ is: "failed", failure });
   }
 
   get #isOver(): boolean {
@@ -341,9 +343,8 @@ class Attempt implements Dispatcher.DispatchHandler, Beating {
       message: "the upstream's reply ended without a terminal event",
     };
     const { plan, receiver } = this.#options;
-    receiver.send(plan.failed(failure), undefined);
-    receiver.end();
-    this.#finish({ is: "answered", reply: { usage: this.#reply.usage, failure } });
+    receiver.end(plan.failed(failure), undefined, failure);
+    this.#finish({ is: "answered", usage: this.#reply.usage, failure });
   }
 
   /** A mistake of ours: it ends this request, and nobody else's. */

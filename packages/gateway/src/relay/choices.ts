@@ -1,13 +1,14 @@
-import { errorText, type Redactor } from "@deltawire/agent";
 import {
-  errorObject,
-  upstreamFailure,
+  chatError,
   type ChatChunk,
   type JsonObject,
   type ResponseUsage,
+  type UpstreamFailure,
 } from "@deltawire/wire";
+import type { Problem } from "../problem.ts";
 import { attempt, type AttemptOptions } from "./attempt.ts";
 import type { Output } from "./client-wire.ts";
+import { problemOf } from "./failure.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Receiver } from "./receiver.ts";
 
@@ -18,7 +19,7 @@ import type { Receiver } from "./receiver.ts";
 export async function attemptChoices(options: AttemptOptions, count: number): Promise<Outcome> {
   const { receiver, signal } = options;
   const stop = new AbortController();
-  const merged = new MergedChoices(receiver, count, options.redactor);
+  const merged = new MergedChoices(receiver, count);
   const outcomes = await Promise.all(
     Array.from({ length: count }, async (_, index) => {
       const outcome = await attempt({
@@ -29,55 +30,39 @@ export async function attemptChoices(options: AttemptOptions, count: number): Pr
         stop.abort();
         throw error;
       });
-      if (outcome.is !== "answered" || outcome.reply.failure !== undefined) stop.abort();
+      if (outcome.is !== "answered" || outcome.failure !== undefined) stop.abort();
       return outcome;
     }),
   );
-  const bad = outcomes.find(({ is }) => is !== "answered" && is !== "left");
+  const bad = outcomes.find((outcome) => outcome.is !== "answered" && outcome.is !== "left");
   if (bad !== undefined && !receiver.hasSent) return bad;
-  if (bad !== undefined) merged.fail(bad);
+  if (bad !== undefined)
+    merged.fail(problemOf(bad, options.request.upstream.config, options.redactor, Date.now()));
   const { failure } = merged;
   const isWhole = failure !== undefined || outcomes.every(({ is }) => is === "answered");
-  return isWhole
-    ? { is: "answered", reply: { usage: usageOf(outcomes), failure } }
-    : { is: "left" };
-}
-
-function causeOfFailure(outcome: Outcome): string {
-  switch (outcome.is) {
-    case "unreachable":
-      return outcome.cause;
-    case "refused":
-      return upstreamFailure({ status: outcome.status, ...errorObject(outcome.body) }).message;
-    case "failed":
-      return upstreamFailure(outcome.failure).message;
-    default:
-      return outcome.is;
-  }
+  return isWhole ? { is: "answered", usage: usageOf(outcomes), failure } : { is: "left" };
 }
 
 function usageOf(outcomes: readonly Outcome[]): ResponseUsage | undefined {
   let sum: JsonObject | undefined;
   for (const outcome of outcomes)
-    if (outcome.is === "answered" && outcome.reply.usage !== undefined)
-      sum = added(sum, { ...outcome.reply.usage });
+    if (outcome.is === "answered" && outcome.usage !== undefined)
+      sum = added(sum, { ...outcome.usage });
   return sum as ResponseUsage | undefined;
 }
 
 class MergedChoices {
   readonly #receiver: Receiver;
-  readonly #redactor: Redactor;
   readonly #open = new Set<number>();
   readonly #waiting: (() => void)[] = [];
   #id: string | undefined;
   #usageChunk: ChatChunk | undefined;
   #usage: JsonObject | undefined;
   /** Why there are fewer than were asked for. */
-  failure: JsonObject | undefined;
+  failure: UpstreamFailure | undefined;
 
-  constructor(receiver: Receiver, count: number, redactor: Redactor) {
+  constructor(receiver: Receiver, count: number) {
     this.#receiver = receiver;
-    this.#redactor = redactor;
     for (let index = 0; index < count; index += 1) this.#open.add(index);
   }
 
@@ -98,10 +83,13 @@ class MergedChoices {
         if (index === first) receiver.keepAlive();
       },
       clear: () => receiver.clear(),
-      end: () => {
+      end: (outputs, _bytes, failure) => {
         this.#open.delete(index);
-        if (this.failure !== undefined) receiver.end();
-        else if (this.#open.size === 0) this.#end();
+        if (this.failure !== undefined) return;
+        const last = outputs.flatMap((output) => this.#taken(output, index));
+        if (failure !== undefined) this.#fail(failure, last);
+        else if (this.#open.size === 0) this.#end(last);
+        else if (last.length > 0) receiver.send(last, undefined);
       },
       whenReady: (go) => this.#whenReady(go),
     };
@@ -116,22 +104,21 @@ class MergedChoices {
     });
   }
 
-  fail(outcome: Outcome): void {
-    if (this.failure !== undefined) return;
-    const message = `one of the choices failed: ${errorText(causeOfFailure(outcome), this.#redactor)}`;
-    const error = { message, type: "upstream_error", code: "upstream_error", param: null };
-    this.failure = error;
-    this.#receiver.send([{ error }], undefined);
-    this.#receiver.end();
+  fail({ message }: Problem): void {
+    const code = "upstream_error";
+    this.#fail({ code, message: `one of the choices failed: ${message}` }, []);
   }
 
+  #fail(failure: UpstreamFailure, last: readonly Output[]): void {
+    if (this.failure !== undefined) return;
+    this.failure = failure;
+    this.#receiver.end([...last, { error: chatError(failure) }], undefined, failure);
+  }
+
+  /** The chunks of one choice; its terminal event is left out. */
   #taken(output: Output, index: number): Output[] {
     if (output === "[DONE]" || this.failure !== undefined) return [];
     const chunk = output as ChatChunk;
-    if (chunk.error !== undefined) {
-      this.failure = Object(chunk.error) as JsonObject;
-      return [output];
-    }
     this.#id ??= chunk.id;
     if (chunk.usage) {
       this.#usage = added(this.#usage, chunk.usage);
@@ -142,8 +129,8 @@ class MergedChoices {
     return [{ ...chunk, ...(this.#id === undefined ? {} : { id: this.#id }), choices }];
   }
 
-  #end(): void {
-    const last: Output[] = [];
+  #end(outputs: readonly Output[]): void {
+    const last: Output[] = [...outputs];
     if (this.#usage !== undefined)
       last.push({
         ...this.#usageChunk,
@@ -152,8 +139,7 @@ class MergedChoices {
         usage: this.#usage,
       });
     last.push("[DONE]");
-    this.#receiver.send(last, undefined);
-    this.#receiver.end();
+    this.#receiver.end(last, undefined, undefined);
   }
 }
 

@@ -19,9 +19,6 @@ export interface ClientWire {
   encode(output: Output): string;
   /** Between events, where the wire has no event of its own for it. */
   keepAlive: string;
-  isLast(output: Output): boolean;
-  /** What the last event says went wrong. */
-  failureOf(output: Output): JsonObject | undefined;
   /** Puts a complete reply together from its events. */
   collector(maxValues: number): ReplyCollector;
 }
@@ -35,16 +32,6 @@ export interface ReplyCollector {
 const responses: ClientWire = {
   encode: (output) => encodeResponseEvent(output as ResponseEvent),
   keepAlive: "",
-  isLast(output) {
-    const { type } = output as ResponseEvent;
-    return (
-      type === "response.completed" || type === "response.incomplete" || type === "response.failed"
-    );
-  },
-  failureOf(output) {
-    const { type, response } = output as { type: string; response?: { error?: JsonObject | null } };
-    return type === "response.failed" ? (response?.error ?? {}) : undefined;
-  },
   collector() {
     const collector = new ResponseCollector();
     return {
@@ -59,10 +46,6 @@ const responses: ClientWire = {
 const chat: ClientWire = {
   encode: (output) => encodeChatOutput(output as ChatOutput),
   keepAlive: sseKeepAlive,
-  isLast: (output) => output === "[DONE]" || "error" in (output as object),
-  failureOf(output) {
-    return output === "[DONE]" ? undefined : ((output as { error?: JsonObject }).error ?? {});
-  },
   collector(maxValues) {
     const collector = new ChatCollector(new ReplyBudget({ values: maxValues }));
     return {

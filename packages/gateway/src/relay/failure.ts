@@ -1,9 +1,15 @@
 import { errorText, redactError, type Redactor } from "@deltawire/agent";
-import { errorObject, unreachableReasons, upstreamFailure, type JsonObject } from "@deltawire/wire";
+import {
+  errorObject,
+  unreachableReasons,
+  upstreamFailure,
+  type JsonObject,
+  type UpstreamFailure,
+} from "@deltawire/wire";
 import type { UpstreamConfig } from "../config/config.ts";
 import { Problem, type ProblemCode } from "../problem.ts";
 import { unreachable } from "../unreachable.ts";
-import type { Outcome } from "./outcome.ts";
+import type { FailedOutcome, Outcome } from "./outcome.ts";
 import { isPassing, retryAfterSeconds } from "./retry.ts";
 
 /** How long a client is told to wait where the upstream does not say: Codex gives up on a 429 without it. */
@@ -14,7 +20,7 @@ const usualRetryAfter = 5;
  * ours. Its texts are redacted, and then bounded.
  */
 export function problemOf(
-  outcome: Exclude<Outcome, { is: "answered" | "left" }>,
+  outcome: FailedOutcome,
   upstream: UpstreamConfig,
   redactor: Redactor,
   now: number,
@@ -34,7 +40,7 @@ export function problemOf(
       );
     }
     case "failed": {
-      const { code = "", message = "" } = outcome.failure as { code?: string; message?: string };
+      const { code, message } = outcome.failure;
       const words =
         message === "" || message === unexplained
           ? `upstream "${upstream.name}" failed and gave no reason`
@@ -44,7 +50,7 @@ export function problemOf(
     case "refused": {
       const { status, headers, body } = outcome;
       if (status >= 300 && status < 400)
-        return redirected(upstream, status, headers["location"] ?? "nowhere");
+        return redirected(upstream, status, errorText(headers["location"] ?? "nowhere", redactor));
       const error = errorObject(body);
       if (isWebPage(outcome)) return webPage(upstream, error, redactor);
       const retryAfter = retryAfterSeconds(headers["retry-after"], now);
@@ -134,7 +140,7 @@ export function mayFallBack({ code, status }: Problem): boolean {
 
 /** What a little time does not change, whatever the status says. */
 export function isFinal(outcome: Outcome): boolean {
-  if (outcome.is === "failed") return codeOf(outcome.failure) === "reply_too_large";
+  if (outcome.is === "failed") return outcome.failure.code === "reply_too_large";
   if (outcome.is !== "refused") return false;
   const { status, body } = outcome;
   const { code } = upstreamFailure({ status, ...errorObject(body) });
@@ -149,16 +155,10 @@ export function statusOf(outcome: Outcome): number {
     case "unreachable":
       return 0;
     case "failed":
-      return statusOfCode(codeOf(outcome.failure));
+      return statusOfCode(outcome.failure.code);
     default:
       return 200;
   }
-}
-
-/** The code of a failure as a client is told of it. */
-export function codeOf(failure: JsonObject): string {
-  const { code } = failure;
-  return typeof code === "string" ? code : "";
 }
 
 /** What a failure that came without a status amounts to. A server that says no more than that it failed may not the next time. */
@@ -176,15 +176,14 @@ const statusesOfCodes: Record<string, number> = {
   content_filter: 400,
 };
 
-/** An error that stands where a reply should: the status that it names, or what its words amount to. */
-export function errorInReply(error: unknown): { status: number; body: unknown } {
-  const fields = (typeof error === "object" && error !== null ? error : {}) as JsonObject;
+/** An error that came in place of a reply: refused with the status that it names, or that its code amounts to. */
+export function refusedBy({ code, message, provider }: UpstreamFailure): FailedOutcome {
+  const fields = (typeof provider === "object" && provider !== null ? provider : {}) as JsonObject;
   const named = [fields["status_code"], fields["status"], fields["code"]].map(Number);
-  const status = named.find((number) => number >= 400 && number < 600);
-  const { code } = upstreamFailure(error);
   const kind =
     code === "upstream_error" && typeof fields["type"] === "string" ? fields["type"] : code;
-  return { status: status ?? statusOfCode(kind), body: { error } };
+  const status = named.find((number) => number >= 400 && number < 600) ?? statusOfCode(kind);
+  return { is: "refused", status, headers: {}, body: { error: provider ?? { code, message } } };
 }
 
 /** Without addresses of this machine, which Node's messages are full of. */

@@ -4,9 +4,7 @@ import {
   ChatOverChat,
   ChatOverResponses,
   chatRequest,
-  connect,
-  errorIn,
-  errorOfEvent,
+  connectTranslators,
   estimateRequestTokens,
   mendedChatRequest,
   mendedResponsesRequest,
@@ -17,15 +15,17 @@ import {
   ResponsesOverChat,
   ResponsesOverResponses,
   responsesRequest,
+  UpstreamReply,
   type ChatInput,
-  type ChatOutput,
   type ChatRequest,
+  type ClientTranslator,
   type JsonLimits,
   type JsonObject,
   type Profile,
   type Repairs,
   type ResponsesInput,
   type ResponsesRequest,
+  type UpstreamFailure,
 } from "@deltawire/wire";
 import { inputItems, type KeptResponses } from "../history/kept-responses.ts";
 import type { ResponsesLesson } from "../learning/lesson.ts";
@@ -33,8 +33,7 @@ import { derivedId, newId } from "../new-id.ts";
 import { ConversationDigest } from "../reasoning/conversation-digest.ts";
 import { isEnvelope } from "../reasoning/envelope.ts";
 import type { ReasoningKeeper } from "../reasoning/keeper.ts";
-import { clientWires, type Output } from "./client-wire.ts";
-import { Reply, type ReplyParts, type Translator } from "./reply.ts";
+import type { Output } from "./client-wire.ts";
 
 /** What a client asks, decoded, with what is known of how it wants its answer. */
 export type ClientRequest =
@@ -73,9 +72,9 @@ export interface Plan {
   streams: boolean;
   repairs: Repairs;
   /** `redactor` takes keys out of everything but the model's output. */
-  reply(redactor: Redactor): Reply;
+  reply(redactor: Redactor): UpstreamReply<Output>;
   /** The events that tell the client of a failure, where nothing has been said yet. */
-  failed(error: JsonObject): Output[];
+  failed(failure: UpstreamFailure): Output[];
 }
 
 export function planFor(client: ClientRequest, target: PlannedTarget, now: number): Plan {
@@ -88,6 +87,7 @@ export function planFor(client: ClientRequest, target: PlannedTarget, now: numbe
     : chatOverResponses(client, target, now);
 }
 
+type Translator<In> = ClientTranslator<In, Output>;
 type FromResponses = Extract<ClientRequest, { wire: "responses" }>;
 type FromChat = Extract<ClientRequest, { wire: "chat" }>;
 
@@ -106,29 +106,27 @@ function responsesOverChat(client: FromResponses, target: PlannedTarget, now: nu
     ...(keepsReasoning ? {} : { recall: (callId: string) => keeper.lookup(callId, conversation) }),
   });
   const translator = (): Translator<ChatInput> =>
-    keeper.following(
-      new ResponsesOverChat({
-        ...forTheReply,
-        echo: {
-          ...forTheReply.echo,
-          previous_response_id: client.request.previous_response_id ?? null,
-          store: stores,
-        },
-        requestedModel: client.request.model ?? model,
-        responseId: newId("resp"),
-        createdAt: now,
-        newId,
-        reasoning,
-        cutCalls: codex ? "withheld" : "incomplete",
-        seal: (carry) => keeper.seal(carry),
-        estimateInputTokens: () => estimateRequestTokens(body),
-        budget: budgetFor(client),
-      }),
-      (response) => {
+    new ResponsesOverChat({
+      ...forTheReply,
+      echo: {
+        ...forTheReply.echo,
+        previous_response_id: client.request.previous_response_id ?? null,
+        store: stores,
+      },
+      requestedModel: client.request.model ?? model,
+      responseId: newId("resp"),
+      createdAt: now,
+      newId,
+      reasoning,
+      cutCalls: codex ? "withheld" : "incomplete",
+      seal: (carry) => keeper.seal(carry),
+      onFinished(response) {
         if (!keepsReasoning) keeper.store(response.output, conversation);
         if (stores) kept.keep(expanded, response);
       },
-    );
+      estimateInputTokens: () => estimateRequestTokens(body),
+      budget: budgetFor(client),
+    });
   return chatPlan(body, client, forTheReply.repairs, translator);
 }
 
@@ -164,8 +162,8 @@ function chatPlan(
     streams,
     repairs,
     reply: (redactor) =>
-      reply({
-        body: new ChatBody({
+      UpstreamReply.of<ChatInput, Output>(
+        new ChatBody({
           repairs,
           redact: redactChat(redactor),
           utf8: new TextDecoder(),
@@ -173,13 +171,9 @@ function chatPlan(
           relay: client.wire === "chat",
           jsonLimits: jsonLimitsFor(client),
         }),
-        translator: translator(),
-        client: clientWires[client.wire],
-        errorOf: (input) => (input === "[DONE]" ? undefined : errorIn(input)),
-        failureEvent: ({ code, message }) => ({ error: { code, message } }),
-        sameWire: client.wire === "chat",
-      }),
-    failed: (error) => failedBy(translator(), { error }),
+        translator(),
+      ),
+    failed: (failure) => failedBy(translator(), failure),
   };
 }
 
@@ -219,28 +213,14 @@ function chatOverResponses(client: FromChat, target: PlannedTarget, now: number)
       budget: budgetFor(client),
     });
     if (client.toolCalls === "deltas") return toChat;
-    const budget = budgetFor(client);
     const whole = new ChatOverChat({
       ...forTheReply,
       createdAt: now,
       newId,
       toolCalls: "whole",
-      budget,
+      budget: budgetFor(client),
     });
-    const both = connect<ResponsesInput, ChatOutput, Output>(toChat, whole);
-    return {
-      get awaitsEnd() {
-        return toChat.awaitsEnd;
-      },
-      get usage() {
-        return toChat.usage;
-      },
-      push: (event, out) => both.push(event, out),
-      end: (how, out) => both.end(how, out),
-      get progress() {
-        return toChat.progress;
-      },
-    };
+    return connectTranslators(toChat, whole);
   };
   return responsesPlan(body, client, repairs, translator);
 }
@@ -258,8 +238,8 @@ function responsesPlan(
     streams,
     repairs,
     reply: (redactor) =>
-      reply({
-        body: new ResponsesBody({
+      UpstreamReply.of<ResponsesInput, Output>(
+        new ResponsesBody({
           repairs,
           redact: redactResponses(redactor),
           utf8: new TextDecoder(),
@@ -267,13 +247,9 @@ function responsesPlan(
           relay: client.wire === "responses",
           jsonLimits: jsonLimitsFor(client),
         }),
-        translator: translator(),
-        client: clientWires[client.wire],
-        errorOf: (input) => (input.type === "error" ? errorOfEvent(input) : undefined),
-        failureEvent: ({ code, message }) => ({ type: "error", error: { code, message } }),
-        sameWire: client.wire === "responses",
-      }),
-    failed: (error) => failedBy(translator(), { type: "error", error }),
+        translator(),
+      ),
+    failed: (failure) => failedBy(translator(), failure),
   };
 }
 
@@ -297,13 +273,8 @@ function asksForLogprobs({ wire, request }: ClientRequest): boolean {
   return request.include?.includes("message.output_text.logprobs") === true;
 }
 
-function reply<In>(parts: ReplyParts<In>): Reply {
-  return new Reply(parts) as Reply;
-}
-
-function failedBy<In>(translator: Translator<In>, error: In): Output[] {
+function failedBy<In>(translator: Translator<In>, failure: UpstreamFailure): Output[] {
   const out: Output[] = [];
-  translator.push(error, out);
-  translator.end("eof", out);
+  translator.fail(failure, out);
   return out;
 }

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { JsonObject } from "@deltawire/wire";
+import type { JsonObject, UpstreamFailure } from "@deltawire/wire";
 import type { ClientWire, Output, ReplyCollector } from "./client-wire.ts";
 
 /** Where a reply goes: a client's stream, or the whole that is made for a client without one. */
@@ -15,8 +15,12 @@ export interface Receiver {
   keepAlive(): void;
   /** Forgets what came of an attempt that failed and has not gone out. */
   clear(): void;
-  /** The last event has been sent. */
-  end(): void;
+  /** Sends the last events. `failure`: what they report. */
+  end(
+    outputs: readonly Output[],
+    bytes: Uint8Array | undefined,
+    failure: UpstreamFailure | undefined,
+  ): void;
   /** Called once when a slow client has caught up. */
   whenReady(go: () => void): void;
 }
@@ -62,7 +66,8 @@ export class StreamReceiver implements Receiver {
 
   clear(): void {}
 
-  end(): void {
+  end(outputs: readonly Output[], bytes: Uint8Array | undefined): void {
+    this.send(outputs, bytes);
     this.#response.end();
   }
 
@@ -114,7 +119,9 @@ export class WholeReceiver implements Receiver {
 
   keepAlive(): void {}
 
-  end(): void {}
+  end(outputs: readonly Output[]): void {
+    this.send(outputs);
+  }
 
   whenReady(go: () => void): void {
     go();

@@ -1,11 +1,11 @@
-import type { Redactor } from "@deltawire/agent";
+import { errorText, type Redactor } from "@deltawire/agent";
 import {
   WireError,
   withFlags,
-  type JsonObject,
   type RepairCode,
   type Repairs,
   type ResponseUsage,
+  type UpstreamFailure,
 } from "@deltawire/wire";
 import type { Config, ModelTarget } from "../config/config.ts";
 import { KeptResponses } from "../history/kept-responses.ts";
@@ -20,7 +20,7 @@ import { ReasoningCache } from "../reasoning/reasoning-cache.ts";
 import { redactorFor } from "../security/redactor.ts";
 import { attempt } from "./attempt.ts";
 import { attemptChoices } from "./choices.ts";
-import { codeOf, mayFallBack, problemOf, statusOf } from "./failure.ts";
+import { mayFallBack, problemOf, statusOf } from "./failure.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import type { Outcome } from "./outcome.ts";
 import { planFor, type ClientRequest, type Plan } from "./plan.ts";
@@ -171,10 +171,10 @@ export class Relay {
         record.droppedParameters = droppedParameters(plan.repairs);
         if (outcome.is === "left") return "left";
         if (outcome.is === "answered") {
-          const { usage, failure } = outcome.reply;
+          const { usage, failure } = outcome;
           record.usage = usage;
           if (failure !== undefined) {
-            record.failure = codeOf(failure);
+            record.failure = failure.code;
             problem = this.#brokenReply(failure, upstream);
           }
           return "answered";
@@ -250,7 +250,8 @@ export class Relay {
 
   #lessonFrom(outcome: Outcome, tried: Tried): Lesson | undefined {
     if (outcome.is !== "refused") return undefined;
-    return lessonOf({ status: outcome.status, body: outcome.body }, tried);
+    const lesson = lessonOf({ status: outcome.status, body: outcome.body }, tried);
+    return lesson && { ...lesson, said: errorText(lesson.said, this.redactor) };
   }
 
   /** A model that the upstream does not have may be one of those that it lists, mistyped. */
@@ -262,7 +263,7 @@ export class Relay {
   }
 
   /** Undefined if the failure says nothing of the upstream: a context that is too long, a filter. */
-  #brokenReply(failure: JsonObject, { config }: Upstream): Problem | undefined {
+  #brokenReply(failure: UpstreamFailure, { config }: Upstream): Problem | undefined {
     const outcome: Outcome = { is: "failed", failure };
     const status = statusOf(outcome);
     if (status > 0 && status < 500) return undefined;
@@ -280,8 +281,8 @@ export class Relay {
     const { message, provider } = problem;
     // The word with which Codex stops at once and shows the message, for what only its user can mend.
     const code = isForTheUser(problem) ? "invalid_prompt" : problem.code;
-    receiver.send(plan.failed({ ...(provider as JsonObject), code, message }), undefined);
-    receiver.end();
+    const failure = { code, message, provider };
+    receiver.end(plan.failed(failure), undefined, failure);
     return "answered";
   }
 }

@@ -177,7 +177,7 @@ export class UpstreamRequest {
  */
 function verdict(outcome: Outcome): FailureOf | "good" | undefined {
   if (outcome.is === "left") return undefined;
-  if (outcome.is === "answered") return outcome.reply.failure === undefined ? "good" : undefined;
+  if (outcome.is === "answered") return outcome.failure === undefined ? "good" : undefined;
   if (outcome.is === "unreachable" && outcome.connected !== true) return "address";
   // Nothing is down: the address is another server's. A pause would hide that.
   if (isWebPage(outcome)) return "good";

@@ -1,5 +1,5 @@
 import { ModelError, type Model, type RoundNotes } from "@deltawire/agent";
-import type { JsonObject, ResponsesRequest } from "@deltawire/wire";
+import type { JsonObject, ResponsesRequest, UpstreamFailure } from "@deltawire/wire";
 import type { ModelTarget } from "../config/config.ts";
 import { Problem, problemReply } from "../problem.ts";
 import type { RoundLine } from "../log.ts";
@@ -38,18 +38,14 @@ export function relayModel(options: RelayModelOptions, name: string): Model {
 /** A consumer that is behind by more than this holds up the upstream. */
 const mostQueued = 256;
 
-type State =
-  | { is: "open" }
-  /** The last events have come, and are held back until it is known what the round took. */
-  | { is: "ending"; last: readonly JsonObject[] }
-  /** It failed before anything was told: an error of the round, and no event. */
-  | { is: "refused"; refusal: ModelError };
-
 /** What a relay sends, into a queue. */
 class RelayedEvents implements Receiver {
   readonly #queue: EventQueue;
   readonly #report: (notes: RoundNotes) => void;
-  #state: State = { is: "open" };
+  /** The last events are held back until it is known what the round took. */
+  #last: readonly JsonObject[] = [];
+  /** It failed before anything was told: an error of the round, and no event. */
+  #refusal: ModelError | undefined;
   /** Nobody has to be kept waiting with words: while nothing is said, another upstream can still be asked. */
   readonly streams = false;
   hasSent = false;
@@ -107,19 +103,18 @@ class RelayedEvents implements Receiver {
   }
 
   send(outputs: readonly Output[]): boolean {
-    if (this.#state.is !== "open" || this.#queue.signal.aborted) return true;
-    const events = outputs as readonly JsonObject[];
-    const last = events.at(-1);
-    const refusal = this.hasSent || last === undefined ? undefined : refusalIn(last);
-    if (refusal !== undefined) {
-      this.#state = { is: "refused", refusal };
-      return true;
-    }
+    if (this.#queue.signal.aborted) return true;
     this.hasSent = true;
-    // The relay uses its array again.
-    if (isLast(last)) this.#state = { is: "ending", last: [...events] };
-    else this.#queue.push(events);
+    this.#queue.push(outputs as readonly JsonObject[]);
     return this.#queue.length <= mostQueued;
+  }
+
+  /** Some refusals are told to Responses clients in a stream that says nothing else. */
+  end(outputs: readonly Output[], _bytes: undefined, failure: UpstreamFailure | undefined): void {
+    if (failure !== undefined && !this.hasSent)
+      this.#refusal = new ModelError(failure.code, failure.message);
+    else this.#last = outputs as readonly JsonObject[];
+    this.hasSent ||= this.#last.length > 0;
   }
 
   whenReady(go: () => void): void {
@@ -130,17 +125,13 @@ class RelayedEvents implements Receiver {
 
   clear(): void {}
 
-  end(): void {}
-
   /** What the round took is told before its last events, or before its failure. */
   #end(cause: unknown, record: ExchangeRecord): void {
     if (this.#queue.signal.aborted) return;
     this.#report(notesOf(record));
-    const state = this.#state;
-    const refusal = state.is === "refused" ? state.refusal : undefined;
-    const error = cause === undefined ? refusal : modelError(cause);
+    const error = cause === undefined ? this.#refusal : modelError(cause);
     if (error !== undefined && !this.hasSent) return this.#queue.fail(error);
-    if (state.is === "ending") this.#queue.push(state.last);
+    if (this.#last.length > 0) this.#queue.push(this.#last);
     if (error !== undefined) this.#queue.push([failed(error)]);
     this.#queue.end();
   }
@@ -156,13 +147,6 @@ function heardBy(
   if (configs.some(takesCacheKey)) return request;
   const { prompt_cache_key: _unheard, ...rest } = request;
   return rest;
-}
-
-function isLast(event: JsonObject | undefined): boolean {
-  const { type } = event ?? {};
-  return (
-    type === "response.completed" || type === "response.incomplete" || type === "response.failed"
-  );
 }
 
 /** What a round took, for the task. */
@@ -191,14 +175,6 @@ export function notesOf({
 export function failed({ code, message }: ModelError): JsonObject {
   const response = { object: "response", status: "failed", error: { code, message }, output: [] };
   return { type: "response.failed", response };
-}
-
-/** Some refusals are told to Responses clients in a stream that says nothing else. */
-function refusalIn({ type, response }: JsonObject): ModelError | undefined {
-  if (type !== "response.failed") return undefined;
-  const { error } = response as { error?: { code?: string; message?: string } | null };
-  const { code = "upstream_error", message = "the upstream failed" } = error ?? {};
-  return new ModelError(code, message);
 }
 
 /** What a Problem, or anything else that was thrown on the way, is for an agent. */

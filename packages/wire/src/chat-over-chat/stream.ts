@@ -105,7 +105,17 @@ export class ChatOverChat implements ClientTranslator<ChatInput, ChatOutput> {
     };
   }
 
-  /** True when only usage and the sentinel can still come: after this, wait a second at the most. */
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  get failure(): UpstreamFailure | undefined {
+    if (this.#failure !== undefined) return this.#failure;
+    for (const { reader } of this.#choices.values())
+      if (reader.failure !== undefined) return reader.failure;
+    return undefined;
+  }
+
   get awaitsEnd(): boolean {
     return !this.#ended && (this.#failure !== undefined || this.#allFinished());
   }
@@ -135,12 +145,18 @@ export class ChatOverChat implements ClientTranslator<ChatInput, ChatOutput> {
     }
     const error = errorIn(input);
     if (error !== input) this.#passChunk(input, out);
-    if (error !== undefined) this.#readError(error);
+    if (error !== undefined) this.#failUnlessCut(upstreamFailure(error));
   }
 
   end(how: StreamEnd, out: ChatOutput[]): void {
     if (this.#ended) return;
     if (!this.#allFinished() || how === "aborted") this.#failure ??= failureOfEnd(how);
+    this.#finish(out);
+  }
+
+  fail(failure: UpstreamFailure, out: ChatOutput[]): void {
+    if (this.#ended) return;
+    this.#failUnlessCut(failure);
     this.#finish(out);
   }
 
@@ -226,9 +242,8 @@ export class ChatOverChat implements ClientTranslator<ChatInput, ChatOutput> {
     return passing;
   }
 
-  #readError(error: unknown): void {
-    // After `length` an error only says once more that the reply was cut.
-    const failure = upstreamFailure(error);
+  /** After `length` an error only says once more that the reply was cut. */
+  #failUnlessCut(failure: UpstreamFailure): void {
     for (const { reader } of this.#choices.values()) reader.failUnlessCut(failure);
     if (this.#choices.size === 0) this.#failure = failure;
   }

@@ -2,7 +2,7 @@ import { failureOfEnd } from "../chat-upstream/ending.ts";
 import { unreachable } from "../error.ts";
 import { repeatableString, type JsonObject } from "../json.ts";
 import { empty, type ClientTranslator, type StreamEnd } from "../machine.ts";
-import { chatError } from "../mapping/upstream-error.ts";
+import { chatError, type UpstreamFailure } from "../mapping/upstream-error.ts";
 import { chatUsage, estimatedChatUsage, responseUsage } from "../mapping/usage.ts";
 import { UsageEstimate } from "../mapping/usage-estimate.ts";
 import { genericProfile, type ReplyFlags } from "../profiles.ts";
@@ -70,6 +70,15 @@ export class ChatOverResponses implements ClientTranslator<ResponsesInput, ChatO
     return this.#usage === undefined ? null : responseUsage(this.#usage);
   }
 
+  get ended(): boolean {
+    return this.#state === "ended";
+  }
+
+  get failure(): UpstreamFailure | undefined {
+    const { finish } = this.#reader;
+    return finish?.kind === "failed" ? finish : undefined;
+  }
+
   /** After an `error` event only `response.failed` is to come. */
   get awaitsEnd(): boolean {
     return this.#state !== "ended" && this.#reader.finish !== undefined;
@@ -89,6 +98,12 @@ export class ChatOverResponses implements ClientTranslator<ResponsesInput, ChatO
     if (this.#reader.finish === undefined || how === "aborted") {
       this.#reader.fail(failureOfEnd(how));
     }
+    this.#finish(out);
+  }
+
+  fail(failure: UpstreamFailure, out: ChatOutput[]): void {
+    if (this.#state === "ended") return;
+    this.#reader.fail(failure);
     this.#finish(out);
   }
 

@@ -89,6 +89,11 @@ export class ChoiceReader {
     return this.#finish !== undefined;
   }
 
+  /** Why the choice failed, so far. */
+  get failure(): UpstreamFailure | undefined {
+    return this.#finish?.kind === "failed" ? this.#finish : undefined;
+  }
+
   /** Signatures and encrypted reasoning, those of calls included, that came since they were last taken. */
   peekCarry(): ReasoningCarry | undefined {
     const carry: ReasoningCarry = { ...this.#reasoning.peekCarry() };

@@ -7,7 +7,7 @@ import { repeatableString, type JsonObject } from "../json.ts";
 import { empty, type ClientTranslator, type StreamEnd } from "../machine.ts";
 import type { ReasoningCarry, Seal } from "../mapping/carry.ts";
 import { isCut, type Finish } from "../mapping/finish.ts";
-import { upstreamFailure } from "../mapping/upstream-error.ts";
+import { upstreamFailure, type UpstreamFailure } from "../mapping/upstream-error.ts";
 import { responseUsage, usageIn } from "../mapping/usage.ts";
 import { UsageEstimate } from "../mapping/usage-estimate.ts";
 import { genericProfile, type ReplyFlags } from "../profiles.ts";
@@ -18,6 +18,7 @@ import type {
   ResponseEvent,
   ResponseObject,
   ResponseUsage,
+  TerminalEvent,
 } from "../shapes/responses-reply.ts";
 import { noTools, type ToolBridge } from "../tools/bridge.ts";
 import { Calls } from "./calls.ts";
@@ -51,6 +52,8 @@ export interface ResponsesOverChatOptions {
   cutCalls?: "incomplete" | "withheld";
   /** Packs what the upstream needs back into `encrypted_content`; without it that is lost. */
   seal?: Seal;
+  /** Called with the response when it ends `completed` or `incomplete`. */
+  onFinished?: (response: ResponseObject) => void;
   /** The tokens of the request, for an upstream that does not tell what the reply cost (`estimateRequestTokens`). */
   estimateInputTokens?: () => number;
   /** How the upstream's replies differ; the generic profile where it is not given. */
@@ -107,7 +110,14 @@ export class ResponsesOverChat implements ClientTranslator<ChatInput, ResponseEv
     this.#calls = new Calls({ output: this.#output, newId, tools, cutCalls, repairs });
   }
 
-  /** True when only usage and the sentinel can still come: after this, wait a second at the most. */
+  get ended(): boolean {
+    return this.#state === "ended";
+  }
+
+  get failure(): UpstreamFailure | undefined {
+    return this.#choice.failure;
+  }
+
   get awaitsEnd(): boolean {
     return this.#state === "streaming" && this.#choice.hasFinished;
   }
@@ -161,6 +171,12 @@ export class ResponsesOverChat implements ClientTranslator<ChatInput, ResponseEv
     if (!this.#choice.hasFinished || how === "aborted") {
       this.#choice.fail(failureOfEnd(how));
     }
+    this.#finish(out);
+  }
+
+  fail(failure: UpstreamFailure, out: ResponseEvent[]): void {
+    if (this.#state === "ended") return;
+    this.#choice.failUnlessCut(failure);
     this.#finish(out);
   }
 
@@ -223,7 +239,9 @@ export class ResponsesOverChat implements ClientTranslator<ChatInput, ResponseEv
     this.#state = "ended";
     if (finish.kind !== "failed")
       this.#usage = this.#estimate?.unlessTold(this.#usage) ?? this.#usage;
-    out.push(this.#terminal(finish));
+    const terminal = this.#terminal(finish);
+    out.push(terminal);
+    if (finish.kind !== "failed") this.#options.onFinished?.(terminal.response);
   }
 
   /** Signatures that came after the reasoning had closed, or with a call, need an item to travel in. */
@@ -240,7 +258,7 @@ export class ResponsesOverChat implements ClientTranslator<ChatInput, ResponseEv
     return sealed;
   }
 
-  #terminal(finish: Finish): ResponseEvent {
+  #terminal(finish: Finish): TerminalEvent {
     const next = this.#output.next();
     switch (finish.kind) {
       case "stop":

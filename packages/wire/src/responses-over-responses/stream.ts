@@ -87,6 +87,14 @@ export class ResponsesOverResponses implements ClientTranslator<ResponsesInput, 
     return isObject(usage) ? responseUsage(usage) : null;
   }
 
+  get ended(): boolean {
+    return this.#state === "ended";
+  }
+
+  get failure(): UpstreamFailure | undefined {
+    return this.#failure;
+  }
+
   /** After an `error` event only `response.failed` is to come. */
   get awaitsEnd(): boolean {
     return this.#state !== "ended" && this.#failure !== undefined;
@@ -122,13 +130,18 @@ export class ResponsesOverResponses implements ClientTranslator<ResponsesInput, 
     if (type === "response.output_item.done") return this.#done(event, out);
     if (storedDeltas.has(type)) return this.#passDelta(event, out);
     const isSilent = type.endsWith(".delta") && nonEmptyString(event["delta"]) === undefined;
-    if (!isSilent && !openings.has(type)) this.#budget.addText(0);
+    if (!isSilent && !openings.has(type) && type !== "error") this.#budget.addText(0);
     this.#pass(this.#items.of(event), event, out);
   }
 
   end(how: StreamEnd, out: ResponsesInput[]): void {
+    this.fail(failureOfEnd(how), out);
+  }
+
+  /** An error that the upstream has reported says more than `failure`. */
+  fail(failure: UpstreamFailure, out: ResponsesInput[]): void {
     if (this.#state === "ended") return;
-    const { code, message } = this.#failure ?? failureOfEnd(how);
+    const { code, message } = this.#failure ?? failure;
     this.#isSaidByStart("", out);
     const response = { ...this.#response, status: "failed", error: { code, message } };
     this.#end({ type: "response.failed", response }, out);
@@ -283,6 +296,8 @@ export class ResponsesOverResponses implements ClientTranslator<ResponsesInput, 
       output,
       ...(usage === undefined ? {} : { usage }),
     };
+    this.#failure =
+      status === "failed" ? upstreamFailure(this.#response["error"] ?? null) : undefined;
     out.push(this.#numbered({ ...event, response: this.#response }));
   }
 
@@ -313,8 +328,7 @@ export class ResponsesOverResponses implements ClientTranslator<ResponsesInput, 
   /** The usage as clients can read it, if the upstream's is not that. */
   #mendedUsage({ type }: ResponsesInput): JsonObject | undefined {
     const { usage } = this.#response;
-    const finished = type === "response.completed" || type === "response.incomplete";
-    if (finished && !isToldUsage(usage)) {
+    if (type !== "response.failed" && !isToldUsage(usage)) {
       const estimate = UsageEstimate.of(this.#options, this.repairs);
       for (const { item } of this.#items.inOrder) estimate?.addItem(item);
       const estimated = estimate?.unlessTold(usage);

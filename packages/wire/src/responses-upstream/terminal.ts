@@ -2,8 +2,9 @@ import { unreachable } from "../error.ts";
 import { isObject, type JsonObject, type JsonValue } from "../json.ts";
 import type { Finish } from "../mapping/finish.ts";
 import { reportsError, upstreamFailure } from "../mapping/upstream-error.ts";
+import type { TerminalEvent } from "../shapes/responses-reply.ts";
 
-export type TerminalType = "response.completed" | "response.incomplete" | "response.failed";
+export type TerminalType = TerminalEvent["type"];
 
 /**
  * The terminal event with the meaning of `event`; undefined if the event is not terminal. Clients know three of them:

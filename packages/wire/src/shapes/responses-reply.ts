@@ -137,12 +137,16 @@ interface OfSummary extends OfItem {
   summary_index: number;
 }
 
+/** The last event of a response: exactly one of these, and nothing behind it. */
+export type TerminalEvent = {
+  type: "response.completed" | "response.incomplete" | "response.failed";
+  response: ResponseObject;
+} & Sequenced;
+
 export type ResponseEvent =
   | ({ type: "response.created"; response: ResponseObject } & Sequenced)
   | ({ type: "response.in_progress"; response: ResponseObject } & Sequenced)
-  | ({ type: "response.completed"; response: ResponseObject } & Sequenced)
-  | ({ type: "response.incomplete"; response: ResponseObject } & Sequenced)
-  | ({ type: "response.failed"; response: ResponseObject } & Sequenced)
+  | TerminalEvent
   | ({ type: "response.output_item.added"; output_index: number; item: OutputItem } & Sequenced)
   | ({ type: "response.output_item.done"; output_index: number; item: OutputItem } & Sequenced)
   | ({ type: "response.content_part.added"; part: MessagePart | ReasoningPart } & OfPart)

@@ -81,7 +81,11 @@ export function unreachableOf(
 
 /** What a little time does not change, whatever the status says. */
 function isFinal(code: string): boolean {
-  return code === "insufficient_quota" || code === "context_length_exceeded";
+  return (
+    code === "insufficient_quota" ||
+    code === "context_length_exceeded" ||
+    code === "reply_too_large"
+  );
 }
 
 /** The error in whatever a server wraps it in, or its words where they are no JSON. */

@@ -1,0 +1,115 @@
+import { WireError } from "./error.ts";
+import { empty, type ClientTranslator, type StreamEnd } from "./machine.ts";
+import type { UpstreamFailure } from "./mapping/upstream-error.ts";
+import type { ReplyBody } from "./reply-body.ts";
+import type { ResponseUsage } from "./shapes/responses-reply.ts";
+
+/** An upstream's reply on its way to a client: bytes in, the client's events out. */
+export class UpstreamReply<Out, In = unknown> {
+  readonly #body: ReplyBody<In>;
+  readonly #translator: ClientTranslator<In, Out>;
+  readonly #inputs: In[] = [];
+  /** The error that came in place of a reply, as its first event. Then nothing is put out, and the reply is over. */
+  refusal: UpstreamFailure | undefined;
+  /** Whether the upstream has sent an event, or `begin` was called. */
+  begun = false;
+  /** What the last `push` put out, in the bytes in which it came: only on the same wire, where nothing was mended. */
+  bytes: Uint8Array | undefined;
+
+  private constructor(body: ReplyBody<In>, translator: ClientTranslator<In, Out>) {
+    this.#body = body;
+    this.#translator = translator;
+  }
+
+  static of<In, Out>(
+    body: ReplyBody<In>,
+    translator: ClientTranslator<In, Out>,
+  ): UpstreamReply<Out> {
+    return new UpstreamReply(body, translator) as UpstreamReply<Out>;
+  }
+
+  /** Whether the terminal event has been put out. */
+  get ended(): boolean {
+    return this.#translator.ended;
+  }
+
+  /** Why the reply failed, once it has ended. */
+  get failure(): UpstreamFailure | undefined {
+    return this.#translator.ended ? this.#translator.failure : undefined;
+  }
+
+  /** Only usage, the sentinel or the terminal event can still come. */
+  get awaitsEnd(): boolean {
+    return this.#translator.awaitsEnd;
+  }
+
+  /** Unchanged by a push that held only keep-alives or empty deltas. */
+  get progress(): number {
+    return this.#translator.progress;
+  }
+
+  get usage(): ResponseUsage | undefined {
+    return this.#translator.usage ?? undefined;
+  }
+
+  /** Throws a WireError for a reply that exceeds a limit; call `fail` then. */
+  push(bytes: Uint8Array, out: Out[]): void {
+    const body = this.#body;
+    body.push(bytes, this.#inputs);
+    let same = body.relays;
+    for (const input of this.#inputs) {
+      const at = out.length;
+      this.#translate(input, out);
+      same &&= out.length === at + 1 && (out[at] as unknown) === input;
+    }
+    empty(this.#inputs);
+    this.bytes = same ? body.relayed : undefined;
+  }
+
+  /** Throws a WireError like `push`. */
+  end(how: StreamEnd, out: Out[]): void {
+    this.bytes = undefined;
+    this.#body.end(how, this.#inputs);
+    for (const input of this.#inputs) this.#translate(input, out);
+    empty(this.#inputs);
+    if (this.refusal === undefined && this.begun) this.#translator.end(how, out);
+  }
+
+  /** Ends the reply with a failure that is not the upstream's own. Nothing more may be pushed. */
+  fail(failure: UpstreamFailure, out: Out[]): void {
+    this.bytes = undefined;
+    empty(this.#inputs);
+    this.begun = true;
+    try {
+      this.#translator.fail(failure, out);
+    } catch (error) {
+      // What was held back until now may exceed a limit too, once.
+      if (!(error instanceof WireError)) throw error;
+      this.#translator.fail(failure, out);
+    }
+  }
+
+  /** The upstream has answered but sends nothing: the client's stream begins without it. */
+  begin(out: Out[]): void {
+    this.begun = true;
+    this.#translator.begin?.(out);
+  }
+
+  /** Puts out an event without content, for clients to which a comment is no sign of life. */
+  keepAlive(out: Out[]): void {
+    this.#translator.keepAlive?.(out);
+  }
+
+  #translate(input: In, out: Out[]): void {
+    if (this.refusal !== undefined) return;
+    if (this.begun) return this.#translator.push(input, out);
+    const before = out.length;
+    this.#translator.push(input, out);
+    if (this.#translator.failure === undefined || this.#translator.ended) {
+      this.begun = true;
+      return;
+    }
+    this.refusal = this.#translator.failure;
+    out.length = before;
+  }
+}
