@@ -1,9 +1,10 @@
 import { spawnSync } from "node:child_process";
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, posix } from "node:path";
 import { describe, expect, test } from "vitest";
 import { importsOf } from "./imports-of.ts";
+import { exportsOf } from "./named-exports.ts";
 import { readJson, type RepositoryFile, repositoryFiles, root } from "./repository-files.ts";
 
 /**
@@ -90,6 +91,14 @@ describe("the tree", () => {
       expect(forbiddenDependencies(folder, manifest)).toEqual([]);
     }
   });
+});
+
+test("tests of the agent import by its public entry what that exports", () => {
+  const publicNames = exportsOf(readFileSync(join(root, "packages/agent/src/index.ts"), "utf8"));
+  const tests = repositoryFiles(/\.ts$/, "packages/agent/test");
+  expect(importsPastEntry(tests, publicNames)).toEqual([]);
+  const text = `import { a, type B } from "../src/a.ts";\nimport { c } from "@deltawire/agent";`;
+  expect(importsPastEntry([{ path: "a.test.ts", text }], ["B", "c"])).toEqual(["a.test.ts: B"]);
 });
 
 describe("the import checker finds", () => {
@@ -289,6 +298,21 @@ function forbiddenImports(files: RepositoryFile[]): string[] {
     }
     return found;
   });
+}
+
+function importsPastEntry(files: RepositoryFile[], publicNames: readonly string[]): string[] {
+  return files.flatMap(({ path, text }) =>
+    [...text.matchAll(/^import (?:type )?\{([^}]*)\} from "[./]+\/src\//gm)]
+      .flatMap(([, names = ""]) => names.split(","))
+      .map((name) =>
+        name
+          .trim()
+          .replace(/^type /, "")
+          .replace(/ as .*/, ""),
+      )
+      .filter((name) => publicNames.includes(name))
+      .map((name) => `${path}: ${name}`),
+  );
 }
 
 function forbiddenInPackage(path: string, rule: Rule, from: string, typesOnly: boolean) {

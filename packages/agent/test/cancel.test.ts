@@ -1,9 +1,6 @@
+import { defineAgent, defineTool, runTask, type Model } from "@deltawire/agent";
 import type { TaskTree } from "@deltawire/tasks";
 import { describe, expect, test } from "vitest";
-import { defineAgent } from "../src/agent.ts";
-import { defineTool } from "../src/define-tool.ts";
-import type { Model } from "../src/model.ts";
-import { runTask } from "../src/run-task.ts";
 import {
   ended,
   question,

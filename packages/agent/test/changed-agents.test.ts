@@ -1,8 +1,6 @@
+import { defineTool, type Agent, type CallPolicy, type Tool } from "@deltawire/agent";
 import type { TaskTree } from "@deltawire/tasks";
 import { describe, expect, test } from "vitest";
-import type { Agent } from "../src/agent.ts";
-import { defineTool } from "../src/define-tool.ts";
-import type { CallPolicy, Tool } from "../src/tool.ts";
 import {
   ended,
   recovered,

@@ -1,8 +1,6 @@
+import { defineTool, ModelError, type AgentDefinition } from "@deltawire/agent";
 import type { ResponsesRequest } from "@deltawire/wire";
 import { describe, expect, test } from "vitest";
-import type { AgentDefinition } from "../src/agent.ts";
-import { defineTool } from "../src/define-tool.ts";
-import { ModelError } from "../src/model.ts";
 import {
   ended,
   eventsOf,

@@ -1,5 +1,13 @@
 import { setImmediate, setTimeout } from "node:timers/promises";
 import {
+  defineAgent,
+  MemoryBlobs,
+  defineTool,
+  MemoryLog,
+  Runtime,
+  type Agent,
+} from "@deltawire/agent";
+import {
   reduce,
   emptyTree,
   taskView,
@@ -12,12 +20,7 @@ import {
 import type { ResponsesRequest } from "@deltawire/wire";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { defineAgent, type Agent } from "../src/agent.ts";
-import { MemoryBlobs } from "../src/log/blobs.ts";
-import { defineTool } from "../src/define-tool.ts";
 import { entryOf } from "../src/log/private-parts.ts";
-import { MemoryLog } from "../src/log/memory-log.ts";
-import { Runtime } from "../src/runtime.ts";
 import { scriptedModel, type Saying } from "./scripted-model.ts";
 
 /** A log of a process that ends after so many batches: what comes later is never kept, and nobody hears that it is not. */

@@ -1,6 +1,5 @@
+import { defineAgent, defineTool } from "@deltawire/agent";
 import { expect, test } from "vitest";
-import { defineAgent } from "../src/agent.ts";
-import { defineTool } from "../src/define-tool.ts";
 
 const look = defineTool({ name: "look", description: "Looks.", run: () => "seen" });
 

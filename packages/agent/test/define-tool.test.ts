@@ -1,8 +1,6 @@
+import { defineTool, type StandardSchema, type ToolDefinition } from "@deltawire/agent";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { defineTool } from "../src/define-tool.ts";
-import type { StandardSchema } from "../src/schemas/input-schema.ts";
-import type { ToolDefinition } from "../src/tool.ts";
 import { toolContext } from "./tool-context.ts";
 
 const context = toolContext();

@@ -1,3 +1,4 @@
+import { defineTool, MemoryLog, MemoryBlobs, shellGroup } from "@deltawire/agent";
 import {
   argumentsHash,
   blobPath,
@@ -7,11 +8,7 @@ import {
   type TaskEvent,
 } from "@deltawire/tasks";
 import { describe, expect, test } from "vitest";
-import { defineTool } from "../src/define-tool.ts";
-import { MemoryLog } from "../src/log/memory-log.ts";
-import { MemoryBlobs } from "../src/log/blobs.ts";
 import { entryOf } from "../src/log/private-parts.ts";
-import { shellGroup } from "../src/groups/shell.ts";
 import { helper } from "./helpers.ts";
 import { MemoryVariables } from "./memory-variables.ts";
 import {

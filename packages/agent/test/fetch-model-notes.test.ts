@@ -1,8 +1,7 @@
 import type { ServerResponse } from "node:http";
+import { fetchModel, ModelError, type RoundNotes } from "@deltawire/agent";
 import { afterEach, describe, expect, test } from "vitest";
-import { fetchModel } from "../src/model/fetch-model.ts";
 import { retryAfter } from "../src/model/fetch-model/refusal.ts";
-import { ModelError, type RoundNotes } from "../src/model.ts";
 import {
   beginStream,
   chunk,

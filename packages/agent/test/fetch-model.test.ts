@@ -1,8 +1,7 @@
 import type { ServerResponse } from "node:http";
+import { fetchModel, ModelError, type FetchModelOptions } from "@deltawire/agent";
 import type { JsonObject } from "@deltawire/wire";
 import { afterEach, describe, expect, test } from "vitest";
-import { fetchModel, type FetchModelOptions } from "../src/model/fetch-model.ts";
-import { ModelError } from "../src/model.ts";
 import {
   beginStream,
   chunk,

@@ -17,9 +17,8 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
+import { filesGroup, type ToolGroup } from "@deltawire/agent";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { filesGroup } from "../src/groups/files.ts";
-import type { ToolGroup } from "../src/tool.ts";
 import { runTool, toolContext, toolOf } from "./tool-context.ts";
 
 let home: string;

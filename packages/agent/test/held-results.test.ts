@@ -1,9 +1,12 @@
+import {
+  defineTool,
+  MemoryLog,
+  RuntimeError,
+  type ResultPolicy,
+  type Tool,
+} from "@deltawire/agent";
 import type { TaskEvent } from "@deltawire/tasks";
 import { describe, expect, test } from "vitest";
-import { defineTool } from "../src/define-tool.ts";
-import { MemoryLog } from "../src/log/memory-log.ts";
-import { RuntimeError } from "../src/runtime-error.ts";
-import type { ResultPolicy, Tool } from "../src/tool.ts";
 import {
   decide,
   ended,

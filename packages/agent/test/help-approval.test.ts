@@ -1,5 +1,5 @@
+import { defineAgent, type Agent } from "@deltawire/agent";
 import { describe, expect, test } from "vitest";
-import { defineAgent, type Agent } from "../src/agent.ts";
 import {
   decide,
   ended,

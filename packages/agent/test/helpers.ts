@@ -1,4 +1,4 @@
-import { defineAgent, type Agent, type AgentDefinition } from "../src/agent.ts";
+import { defineAgent, type Agent, type AgentDefinition } from "@deltawire/agent";
 import type { Script } from "./run-kit.ts";
 import { scriptedModel, type Saying } from "./scripted-model.ts";
 

@@ -1,8 +1,6 @@
+import { defineAgent, defineTool, type Model } from "@deltawire/agent";
 import type { ResponsesRequest } from "@deltawire/wire";
 import { describe, expect, test } from "vitest";
-import { defineAgent } from "../src/agent.ts";
-import { defineTool } from "../src/define-tool.ts";
-import type { Model } from "../src/model.ts";
 import { decide, ended, scriptedAgent, start, toldItems, until } from "./run-kit.ts";
 
 const get = defineTool({

@@ -1,5 +1,5 @@
+import { defineTool } from "@deltawire/agent";
 import { describe, expect, test } from "vitest";
-import { defineTool } from "../src/define-tool.ts";
 import {
   ended,
   scriptedAgent,

@@ -1,7 +1,7 @@
+import { MemoryLog } from "@deltawire/agent";
 import { emptyTree, type LogEntry, type TaskEvent } from "@deltawire/tasks";
 import { expect, test } from "vitest";
 import { Journal } from "../src/log/journal.ts";
-import { MemoryLog } from "../src/log/memory-log.ts";
 
 const entry = (number: number, message: string): LogEntry => {
   const event = { type: "task.warning", task_id: "t", code: "c", message } as unknown as TaskEvent;

@@ -1,8 +1,6 @@
+import { defineTool, runTask, type AgentDefinition } from "@deltawire/agent";
 import { describe, expect, test } from "vitest";
-import type { AgentDefinition } from "../src/agent.ts";
-import { defineTool } from "../src/define-tool.ts";
 import { limitsOf } from "../src/task/limits.ts";
-import { runTask } from "../src/run-task.ts";
 import {
   decide,
   ended,

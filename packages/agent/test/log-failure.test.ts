@@ -1,10 +1,6 @@
 import { setImmediate, setTimeout } from "node:timers/promises";
+import { MemoryBlobs, defineTool, MemoryLog, RuntimeError, runTask } from "@deltawire/agent";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { MemoryBlobs } from "../src/log/blobs.ts";
-import { defineTool } from "../src/define-tool.ts";
-import { MemoryLog } from "../src/log/memory-log.ts";
-import { RuntimeError } from "../src/runtime-error.ts";
-import { runTask } from "../src/run-task.ts";
 import { decide, ended, runtimeOf, scriptedAgent, start, until } from "./run-kit.ts";
 
 const never = new Promise<never>(() => undefined);

@@ -2,11 +2,16 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
+import {
+  connectMcp,
+  type McpServer,
+  type McpToolGroup,
+  type Tool,
+  type ToolContext,
+} from "@deltawire/agent";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { awaitedWorkTime, workTime } from "../../../test/work-time.ts";
-import { connectMcp, type McpServer, type McpToolGroup } from "../src/mcp/connect.ts";
 import { outputOf } from "../src/mcp/output.ts";
-import type { Tool, ToolContext } from "../src/tool.ts";
 
 /* Servers of tools that send what no server should. */
 

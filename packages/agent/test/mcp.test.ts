@@ -4,11 +4,16 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import {
+  connectMcp,
+  type McpServer,
+  type Tool,
+  type ToolContext,
+  type ToolGroup,
+} from "@deltawire/agent";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { connectMcp, type McpServer } from "../src/mcp/connect.ts";
 import type { McpError } from "../src/mcp/error.ts";
 import { toolNames } from "../src/mcp/tool-names.ts";
-import type { Tool, ToolContext, ToolGroup } from "../src/tool.ts";
 import { httpToolServer, png, type HttpServer } from "./mcp-server.ts";
 
 const program = fileURLToPath(new URL("mcp-server.ts", import.meta.url));

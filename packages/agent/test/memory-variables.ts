@@ -1,4 +1,4 @@
-import type { Variables } from "../src/variables/variables.ts";
+import type { Variables } from "@deltawire/agent";
 
 /** The variables of one chat, named v1, v2, … */
 export class MemoryVariables implements Variables {

@@ -1,8 +1,5 @@
+import { defineAgent, defineTool, ModelError, RuntimeError, type Model } from "@deltawire/agent";
 import { describe, expect, test } from "vitest";
-import { defineAgent } from "../src/agent.ts";
-import { defineTool } from "../src/define-tool.ts";
-import { ModelError, type Model } from "../src/model.ts";
-import { RuntimeError } from "../src/runtime-error.ts";
 import { ended, resultsIn, scriptedAgent, start, type Script } from "./run-kit.ts";
 
 const run = async (script: Script) => {

@@ -1,5 +1,5 @@
+import { ModelError } from "@deltawire/agent";
 import { describe, expect, test } from "vitest";
-import { ModelError } from "../src/model.ts";
 import { mostBroken, Patience, usualWaits, waitsWithin } from "../src/model/model-waits.ts";
 import { ended, scriptedAgent, start, until, warningsIn, type Script } from "./run-kit.ts";
 

@@ -1,6 +1,5 @@
+import { defineTool, type Agent } from "@deltawire/agent";
 import { describe, expect, test } from "vitest";
-import { type Agent } from "../src/agent.ts";
-import { defineTool } from "../src/define-tool.ts";
 import {
   decide,
   ended,

@@ -1,6 +1,5 @@
+import { defineTool, MemoryLog } from "@deltawire/agent";
 import { expect, test } from "vitest";
-import { defineTool } from "../src/define-tool.ts";
-import { MemoryLog } from "../src/log/memory-log.ts";
 import { runtimeOf, scriptedAgent, start, until } from "./run-kit.ts";
 
 const send = defineTool<{ to: string }>({

@@ -1,15 +1,18 @@
 import { setImmediate, setTimeout } from "node:timers/promises";
+import {
+  defineAgent,
+  MemoryBlobs,
+  defineTool,
+  MemoryLog,
+  type Agent,
+  type Tool,
+} from "@deltawire/agent";
 import { validateLog, type TaskTree } from "@deltawire/tasks";
 import type { ResponsesRequest } from "@deltawire/wire";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { runs, times } from "../../../test/runs.ts";
-import { defineAgent, type Agent } from "../src/agent.ts";
-import { MemoryBlobs } from "../src/log/blobs.ts";
-import { defineTool } from "../src/define-tool.ts";
 import { entryOf } from "../src/log/private-parts.ts";
-import { MemoryLog } from "../src/log/memory-log.ts";
-import type { Tool } from "../src/tool.ts";
 import { eventsOf, runtimeOf, type Started } from "./run-kit.ts";
 import { scriptedModel, type Saying } from "./scripted-model.ts";
 

@@ -1,7 +1,6 @@
+import { defineTool, type Tool, type ToolDefinition } from "@deltawire/agent";
 import type { TaskEvent } from "@deltawire/tasks";
 import { describe, expect, test } from "vitest";
-import { defineTool } from "../src/define-tool.ts";
-import type { Tool, ToolDefinition } from "../src/tool.ts";
 import {
   decide,
   ended,

@@ -1,7 +1,5 @@
+import { defineTool, ModelError, type ToolContext } from "@deltawire/agent";
 import { describe, expect, test } from "vitest";
-import { defineTool } from "../src/define-tool.ts";
-import { ModelError } from "../src/model.ts";
-import type { ToolContext } from "../src/tool.ts";
 import {
   decide,
   ended,

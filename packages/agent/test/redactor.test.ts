@@ -1,8 +1,7 @@
+import { Redactor, secretsIn } from "@deltawire/agent";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { workTime } from "../../../test/work-time.ts";
-import { Redactor } from "../src/redaction/redactor.ts";
-import { secretsIn } from "../src/redaction/secret-values.ts";
 
 const key = 'sk-proj/Q7_xY+zA0=b9\\"c&d-41f6e2ab77';
 const redactor = new Redactor([key]);

@@ -1,5 +1,5 @@
+import { defineTool } from "@deltawire/agent";
 import { describe, expect, test } from "vitest";
-import { defineTool } from "../src/define-tool.ts";
 import { help, helper } from "./helpers.ts";
 import { ended, logUpTo, recovered, scriptedAgent, start, type Script } from "./run-kit.ts";
 import { scriptedModel } from "./scripted-model.ts";

@@ -1,6 +1,5 @@
+import { defineTool, type ResultPolicy } from "@deltawire/agent";
 import { expect, test } from "vitest";
-import { defineTool } from "../src/define-tool.ts";
-import type { ResultPolicy } from "../src/tool.ts";
 import { decide, ended, question, scriptedAgent, start, toldResults } from "./run-kit.ts";
 
 const script = [[{ call: "read", args: {} }], [{ text: "Done." }]];

@@ -1,10 +1,8 @@
+import { MemoryBlobs, defineTool, type ToolContext } from "@deltawire/agent";
 import { blobPath } from "@deltawire/tasks";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { MemoryBlobs } from "../src/log/blobs.ts";
-import { defineTool } from "../src/define-tool.ts";
 import { longestForModel } from "../src/calls/long-results.ts";
-import type { ToolContext } from "../src/tool.ts";
 import {
   ended,
   resultsIn,

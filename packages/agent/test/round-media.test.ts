@@ -1,9 +1,7 @@
+import { defineAgent, MemoryBlobs, type Agent, type Model } from "@deltawire/agent";
 import { blobPath, type TaskEvent } from "@deltawire/tasks";
 import type { JsonObject } from "@deltawire/wire";
 import { describe, expect, test } from "vitest";
-import { defineAgent, type Agent } from "../src/agent.ts";
-import { MemoryBlobs } from "../src/log/blobs.ts";
-import type { Model } from "../src/model.ts";
 import {
   ended,
   eventsOf,

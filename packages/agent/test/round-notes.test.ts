@@ -1,8 +1,6 @@
+import { defineAgent, defineTool, ModelError, type Model, type RoundNotes } from "@deltawire/agent";
 import type { JsonObject } from "@deltawire/wire";
 import { describe, expect, test } from "vitest";
-import { defineAgent } from "../src/agent.ts";
-import { defineTool } from "../src/define-tool.ts";
-import { ModelError, type Model, type RoundNotes } from "../src/model.ts";
 import { warningsOf } from "../src/model/round-notes.ts";
 import { ended, scriptedAgent, start, warningsIn } from "./run-kit.ts";
 

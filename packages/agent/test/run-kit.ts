@@ -1,3 +1,5 @@
+import { defineAgent, MemoryBlobs, MemoryLog, Runtime } from "@deltawire/agent";
+import type { Agent, AgentDefinition, RuntimeOptions, TaskRequest } from "@deltawire/agent";
 import {
   taskView,
   validateLog,
@@ -9,12 +11,7 @@ import {
   type ToolResultItem,
 } from "@deltawire/tasks";
 import { expect } from "vitest";
-import { defineAgent, type Agent, type AgentDefinition } from "../src/agent.ts";
-import { MemoryBlobs } from "../src/log/blobs.ts";
 import { entryOf } from "../src/log/private-parts.ts";
-import { MemoryLog } from "../src/log/memory-log.ts";
-import { Runtime, type RuntimeOptions } from "../src/runtime.ts";
-import type { TaskRequest } from "../src/task-request.ts";
 import { scriptedModel, type ScriptedModel } from "./scripted-model.ts";
 
 export interface Started {

@@ -1,8 +1,6 @@
+import { defineTool, RuntimeError, type Agent } from "@deltawire/agent";
 import type { TaskTree } from "@deltawire/tasks";
 import { describe, expect, test, vi } from "vitest";
-import type { Agent } from "../src/agent.ts";
-import { defineTool } from "../src/define-tool.ts";
-import { RuntimeError } from "../src/runtime-error.ts";
 import {
   ended,
   eventsOf,

@@ -1,9 +1,7 @@
+import { defineAgent, defineTool, runTask } from "@deltawire/agent";
 import { validateLog, type TaskEvent, type TaskView } from "@deltawire/tasks";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { defineAgent } from "../src/agent.ts";
-import { defineTool } from "../src/define-tool.ts";
-import { runTask } from "../src/run-task.ts";
 import { scriptedModel, type Saying } from "./scripted-model.ts";
 
 const weather = defineTool({

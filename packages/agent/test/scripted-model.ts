@@ -1,4 +1,5 @@
 import { setImmediate } from "node:timers/promises";
+import type { Model, ModelError } from "@deltawire/agent";
 import {
   ChatBody,
   chatRequest,
@@ -10,7 +11,6 @@ import {
   type ResponseEvent,
   type ResponsesRequest,
 } from "@deltawire/wire";
-import type { Model, ModelError } from "../src/model.ts";
 
 /** What a scripted model says in one round, as a provider's Chat stream would say it. */
 export type Saying =

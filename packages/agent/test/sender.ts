@@ -1,7 +1,5 @@
+import { defineTool, type AgentDefinition, type CallPolicy, type Tool } from "@deltawire/agent";
 import { z } from "zod";
-import type { AgentDefinition } from "../src/agent.ts";
-import { defineTool } from "../src/define-tool.ts";
-import type { CallPolicy, Tool } from "../src/tool.ts";
 import { scriptedAgent, type Script } from "./run-kit.ts";
 import type { Saying } from "./scripted-model.ts";
 

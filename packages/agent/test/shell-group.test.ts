@@ -14,11 +14,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
+import { shellGroup } from "@deltawire/agent";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { isAllowedCommand } from "../src/groups/allowed-command.ts";
 import { HeadAndTail } from "../src/groups/head-and-tail.ts";
-import { shellGroup } from "../src/groups/shell.ts";
 import { runTool, toolContext, toolOf } from "./tool-context.ts";
 
 let folder: string;

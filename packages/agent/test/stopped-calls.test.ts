@@ -1,11 +1,14 @@
 import { getEventListeners } from "node:events";
+import {
+  defineTool,
+  MemoryLog,
+  type Model,
+  type Tool,
+  type ToolDefinition,
+} from "@deltawire/agent";
 import { taskView, type TaskTree } from "@deltawire/tasks";
 import { describe, expect, test } from "vitest";
-import { defineTool } from "../src/define-tool.ts";
-import { MemoryLog } from "../src/log/memory-log.ts";
-import type { Model } from "../src/model.ts";
 import { runTool } from "../src/calls/run-tool.ts";
-import type { Tool, ToolDefinition } from "../src/tool.ts";
 import {
   ended,
   eventsOf,

@@ -1,4 +1,5 @@
 import { setTimeout as after } from "node:timers/promises";
+import { defineTool, Redactor, type ToolContext, type ToolDefinition } from "@deltawire/agent";
 import {
   emptyTree,
   reduce,
@@ -9,9 +10,6 @@ import {
   type ToolResultItem,
 } from "@deltawire/tasks";
 import { describe, expect, test } from "vitest";
-import { defineTool } from "../src/define-tool.ts";
-import { Redactor } from "../src/redaction/redactor.ts";
-import type { ToolContext, ToolDefinition } from "../src/tool.ts";
 import {
   ended,
   eventsOf,

@@ -1,7 +1,5 @@
+import { defineAgent, defineTool, ModelError } from "@deltawire/agent";
 import { describe, expect, test } from "vitest";
-import { defineAgent } from "../src/agent.ts";
-import { defineTool } from "../src/define-tool.ts";
-import { ModelError } from "../src/model.ts";
 import {
   ended,
   resultsIn,

@@ -1,3 +1,4 @@
+import { Vault, Redactor, redactError } from "@deltawire/agent";
 import { cleanTitle } from "../src/chats/title.ts";
 import {
   replaceWritten,
@@ -6,9 +7,6 @@ import {
   withoutHalfPlaceholder,
 } from "../src/privacy/placeholder.ts";
 import { StreamUnmasker } from "../src/privacy/unmask-stream.ts";
-import { Vault } from "../src/privacy/vault.ts";
-import { Redactor } from "../src/redaction/redactor.ts";
-import { redactError } from "../src/redaction/upstream-reply.ts";
 import { pieces, testTextCosts } from "../../../test/text-costs.ts";
 
 /* Functions that read text of providers, models and tools. */

@@ -1,8 +1,5 @@
+import { filesGroup, shellGroup, timeGroup, webGroup } from "@deltawire/agent";
 import { expect, test } from "vitest";
-import { filesGroup } from "../src/groups/files.ts";
-import { shellGroup } from "../src/groups/shell.ts";
-import { timeGroup } from "../src/groups/time.ts";
-import { webGroup } from "../src/groups/web.ts";
 import { runTool, toolOf } from "./tool-context.ts";
 
 const now = Date.UTC(2025, 10, 15, 23, 5, 9);

@@ -1,9 +1,7 @@
+import { defineAgent, defineTool, type Model } from "@deltawire/agent";
 import { stateHash, validateLog } from "@deltawire/tasks";
 import type { JsonObject } from "@deltawire/wire";
 import { describe, expect, test } from "vitest";
-import { defineAgent } from "../src/agent.ts";
-import { defineTool } from "../src/define-tool.ts";
-import type { Model } from "../src/model.ts";
 import { ended, scriptedAgent, start, until } from "./run-kit.ts";
 
 /** A clock that stands until it is told to go on. */

@@ -1,5 +1,5 @@
+import type { Tool, ToolContext, ToolGroup } from "@deltawire/agent";
 import { StreamedOutput } from "../src/calls/streamed-output.ts";
-import type { Tool, ToolContext, ToolGroup } from "../src/tool.ts";
 
 /** What a tool gets when it runs, with what it tells kept in `told`. */
 export function toolContext(

@@ -1,12 +1,10 @@
 import { setTimeout } from "node:timers/promises";
+import { defineTool, MemoryLog, type ToolDefinition } from "@deltawire/agent";
 import type { ResponsesRequest } from "@deltawire/wire";
 import { describe, expect, test } from "vitest";
 import { blobPath } from "@deltawire/tasks";
-import { defineTool } from "../src/define-tool.ts";
 import { longestForModel } from "../src/calls/long-results.ts";
-import { MemoryLog } from "../src/log/memory-log.ts";
 import { entryOf } from "../src/log/private-parts.ts";
-import type { ToolDefinition } from "../src/tool.ts";
 import {
   ended,
   recovered,

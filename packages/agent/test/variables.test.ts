@@ -1,10 +1,10 @@
+import { defineTool } from "@deltawire/agent";
 import { argumentsHash } from "@deltawire/tasks";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { variablesGroup } from "../src/chats/variables-group.ts";
 import { longestForModel } from "../src/calls/long-results.ts";
 import { longestUnnamed } from "../src/calls/named-values.ts";
-import { defineTool } from "../src/define-tool.ts";
 import { expandReferences, referencesIn } from "../src/variables/expand.ts";
 import { help, helper } from "./helpers.ts";
 import { MemoryVariables } from "./memory-variables.ts";

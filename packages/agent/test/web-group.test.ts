@@ -1,12 +1,12 @@
 import { createServer, type RequestListener, type Server } from "node:http";
 import { createServer as createTcpServer, type AddressInfo } from "node:net";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
+import { webGroup, type WebOptions } from "@deltawire/agent";
 import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
 import { workTime } from "../../../test/work-time.ts";
 import { isPublicAddress } from "../src/groups/public-address.ts";
 import { readableHtml } from "../src/groups/readable-html.ts";
-import { webGroup, type WebOptions } from "../src/groups/web.ts";
 import { runTool, toolContext, toolOf } from "./tool-context.ts";
 
 const servers: Server[] = [];

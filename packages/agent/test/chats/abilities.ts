@@ -1,4 +1,4 @@
-import type { ModelAbilities } from "../../src/model.ts";
+import type { ModelAbilities } from "@deltawire/agent";
 
 /** Of a model that can do everything but reason. */
 export const able: ModelAbilities = {

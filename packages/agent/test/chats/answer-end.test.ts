@@ -1,7 +1,6 @@
+import { ChainRecorder, defineTool } from "@deltawire/agent";
 import { expect, test } from "vitest";
 import { answerEnd, answerOf } from "../../src/chats/answer-end.ts";
-import { ChainRecorder } from "../../src/chats/chain-record.ts";
-import { defineTool } from "../../src/define-tool.ts";
 import { help, helper } from "../helpers.ts";
 import { ended, scriptedAgent, start, until, type Started } from "../run-kit.ts";
 

@@ -1,11 +1,10 @@
+import { MemoryBlobs, type ModelAbilities } from "@deltawire/agent";
 import { blobPath, type ContentPart } from "@deltawire/tasks";
 import type { Attachment, UserVersion } from "@deltawire/tasks/chats";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { awaitedWorkTime } from "../../../../test/work-time.ts";
 import { messageParts, type ForModel } from "../../src/chats/attachments.ts";
-import type { ModelAbilities } from "../../src/model.ts";
-import { MemoryBlobs } from "../../src/log/blobs.ts";
 import { newVault } from "../privacy/private-texts.ts";
 import { able } from "./abilities.ts";
 import { smallPdf } from "./small-pdf.ts";

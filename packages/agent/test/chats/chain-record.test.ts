@@ -1,8 +1,6 @@
+import { ChainRecorder, defineTool, ModelError } from "@deltawire/agent";
 import type { TaskEvent } from "@deltawire/tasks";
 import { expect, test } from "vitest";
-import { ChainRecorder } from "../../src/chats/chain-record.ts";
-import { defineTool } from "../../src/define-tool.ts";
-import { ModelError } from "../../src/model.ts";
 import { help, helper } from "../helpers.ts";
 import {
   decide,

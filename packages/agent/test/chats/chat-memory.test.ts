@@ -1,9 +1,9 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
+import { defineAgent, usualLimits } from "@deltawire/agent";
 import type { ChatSettings, Placeholder } from "@deltawire/tasks/chats";
 import { expect, test } from "vitest";
 import { ChatAgents, type ChatAgentsOptions } from "../../src/chats/chat-agent.ts";
-import { defineAgent, usualLimits } from "../../src/agent.ts";
 
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;

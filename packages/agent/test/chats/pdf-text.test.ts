@@ -1,7 +1,7 @@
 import { deflateSync } from "node:zlib";
+import { MemoryBlobs } from "@deltawire/agent";
 import { expect, test } from "vitest";
 import { pdfText, pdfTextOf } from "../../src/chats/pdf-text.ts";
-import { MemoryBlobs } from "../../src/log/blobs.ts";
 import { packedPdf, smallPdf } from "./small-pdf.ts";
 
 const twoPages = smallPdf([["Hello PDF", "second line"], ["page two"]]);

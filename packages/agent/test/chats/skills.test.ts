@@ -1,5 +1,6 @@
+import type { Skill } from "@deltawire/agent";
 import { expect, test } from "vitest";
-import { skillsGroup, type Skill } from "../../src/chats/skills.ts";
+import { skillsGroup } from "../../src/chats/skills.ts";
 import { runTool, toolOf } from "../tool-context.ts";
 
 const tone: Skill = { name: "tone", description: "How we write", text: "Be kind.\n", always: true };

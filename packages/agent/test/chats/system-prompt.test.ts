@@ -1,6 +1,7 @@
+import { checkTimeZone } from "@deltawire/agent";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { checkTimeZone, systemPrompt, timeOfMessage } from "../../src/chats/system-prompt.ts";
+import { systemPrompt, timeOfMessage } from "../../src/chats/system-prompt.ts";
 
 const zones = ["Europe/Berlin", "America/St_Johns", "Asia/Kolkata", "Pacific/Apia", "UTC"];
 const at = (now: number, timeZone: string): string => {

@@ -1,8 +1,8 @@
+import { ModelError, type Model } from "@deltawire/agent";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { workTime } from "../../../../test/work-time.ts";
 import { askForTitle, cleanTitle, titleInstructions, titleRequest } from "../../src/chats/title.ts";
-import { ModelError, type Model } from "../../src/model.ts";
 import { scriptedModel } from "../scripted-model.ts";
 
 const words = { user: "How do I bake bread?", answer: "With flour." };

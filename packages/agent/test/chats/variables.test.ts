@@ -1,11 +1,11 @@
 import { setImmediate } from "node:timers/promises";
+import { MemoryBlobs } from "@deltawire/agent";
 import fc from "fast-check";
 import { blobPath } from "@deltawire/tasks";
 import type { ChatVariable } from "@deltawire/tasks/chats";
 import { describe, expect, test } from "vitest";
 import { chatVariables } from "../../src/chats/chat-variables.ts";
 import { variablesGroup } from "../../src/chats/variables-group.ts";
-import { MemoryBlobs } from "../../src/log/blobs.ts";
 import { runTool, toolOf } from "../tool-context.ts";
 
 /** As a store keeps them: a name once in a chat, a call and its part once. */

@@ -1,7 +1,7 @@
+import { checkOptions, type ModelAbilities } from "@deltawire/agent";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { ModelAbilities } from "../../src/model.ts";
-import { checkOptions, fitOptions, mergeOptions } from "../../src/options/model-options.ts";
+import { fitOptions, mergeOptions } from "../../src/options/model-options.ts";
 import { able as ableToAct } from "../chats/abilities.ts";
 
 const able: ModelAbilities = { ...ableToAct, efforts: ["low", "medium", "high"] };

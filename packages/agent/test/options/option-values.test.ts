@@ -1,7 +1,7 @@
+import { checkOptions } from "@deltawire/agent";
 import type { JsonObject } from "@deltawire/wire";
 import { describe, expect, test } from "vitest";
 import { misspelled } from "../../src/options/misspelled.ts";
-import { checkOptions } from "../../src/options/model-options.ts";
 
 describe("the values of options", () => {
   test.each<[JsonObject, string]>([

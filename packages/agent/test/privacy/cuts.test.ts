@@ -1,3 +1,4 @@
+import { defineTool, MemoryBlobs, MemoryLog } from "@deltawire/agent";
 import { blobPath } from "@deltawire/tasks";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -6,9 +7,6 @@ import { longestForModel, pageOf, shorten } from "../../src/calls/long-results.t
 import { messageParts } from "../../src/chats/attachments.ts";
 import { pdfTextOf } from "../../src/chats/pdf-text.ts";
 import { titleRequest } from "../../src/chats/title.ts";
-import { defineTool } from "../../src/define-tool.ts";
-import { MemoryBlobs } from "../../src/log/blobs.ts";
-import { MemoryLog } from "../../src/log/memory-log.ts";
 import { able } from "../chats/abilities.ts";
 import { smallPdf } from "../chats/small-pdf.ts";
 import {

@@ -1,15 +1,11 @@
+import { defineTool, ModelError, maskedModel, maskedTool } from "@deltawire/agent";
+import type { Model, Vault, ToolContext } from "@deltawire/agent";
 import type { Placeholder } from "@deltawire/tasks/chats";
 import type { JsonObject } from "@deltawire/wire";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { workTime } from "../../../../test/work-time.ts";
-import { defineTool } from "../../src/define-tool.ts";
-import { ModelError, type Model } from "../../src/model.ts";
-import { maskedModel } from "../../src/privacy/masked-model.ts";
-import { maskedTool } from "../../src/privacy/masked-tool.ts";
 import { StreamUnmasker } from "../../src/privacy/unmask-stream.ts";
-import type { Vault } from "../../src/privacy/vault.ts";
-import type { ToolContext } from "../../src/tool.ts";
 import { cutAt, everyKind, newVault } from "./private-texts.ts";
 
 /*

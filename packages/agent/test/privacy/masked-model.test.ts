@@ -1,11 +1,15 @@
 import { Buffer } from "node:buffer";
+import {
+  ModelError,
+  maskedModel,
+  privacyRule,
+  type Model,
+  type RoundNotes,
+  type Vault,
+} from "@deltawire/agent";
 import type { JsonObject, JsonValue, ResponseEvent, ResponsesRequest } from "@deltawire/wire";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { ModelError, type Model, type RoundNotes } from "../../src/model.ts";
-import { maskedModel } from "../../src/privacy/masked-model.ts";
-import { privacyRule } from "../../src/privacy/privacy-rule.ts";
-import type { Vault } from "../../src/privacy/vault.ts";
 import { scriptedModel, type Saying } from "../scripted-model.ts";
 import { cutAt, formsOf, newVault, values } from "./private-texts.ts";
 import { statefulPattern, statefulText } from "./stateful-pattern.ts";

@@ -1,8 +1,6 @@
+import { defineTool, maskedTool, type ToolContext } from "@deltawire/agent";
 import { expect, test } from "vitest";
 import type { StreamedOutput } from "../../src/calls/streamed-output.ts";
-import { defineTool } from "../../src/define-tool.ts";
-import { maskedTool } from "../../src/privacy/masked-tool.ts";
-import type { ToolContext } from "../../src/tool.ts";
 import { toolContext } from "../tool-context.ts";
 import { newVault } from "./private-texts.ts";
 

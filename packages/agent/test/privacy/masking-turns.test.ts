@@ -1,12 +1,11 @@
+import { maskedModel, type Vault } from "@deltawire/agent";
 import type { PrivacyField, Placeholder } from "@deltawire/tasks/chats";
 import type { ResponsesRequest } from "@deltawire/wire";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { longestTurn, workTime } from "../../../../test/work-time.ts";
 import { LinearPattern, SearchTooComplexError } from "../../src/patterns/linear-pattern.ts";
-import { maskedModel } from "../../src/privacy/masked-model.ts";
 import { searchInWindows } from "../../src/privacy/search-windows.ts";
-import type { Vault } from "../../src/privacy/vault.ts";
 import { scriptedModel } from "../scripted-model.ts";
 import { newVault } from "./private-texts.ts";
 import { statefulPattern, statefulText } from "./stateful-pattern.ts";

@@ -1,8 +1,7 @@
+import { checkPrivacyFields, Vault } from "@deltawire/agent";
 import type { PrivacyField } from "@deltawire/tasks/chats";
 import { describe, expect, test } from "vitest";
 import { workTime } from "../../../../test/work-time.ts";
-import { checkPrivacyFields } from "../../src/privacy/check-fields.ts";
-import { Vault } from "../../src/privacy/vault.ts";
 
 const problems = (pattern: string): string[] => checkPrivacyFields([{ kind: "pattern", pattern }]);
 

@@ -1,6 +1,6 @@
+import { Vault } from "@deltawire/agent";
 import type { PrivacyField, Placeholder } from "@deltawire/tasks/chats";
 import fc from "fast-check";
-import { Vault } from "../../src/privacy/vault.ts";
 
 export const tag = "x7f3";
 export const everyKind: readonly PrivacyField[] = [

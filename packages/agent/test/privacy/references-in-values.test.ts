@@ -1,6 +1,6 @@
+import { Vault } from "@deltawire/agent";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { Vault } from "../../src/privacy/vault.ts";
 import { expandReferences, referencesIn } from "../../src/variables/expand.ts";
 
 const fields = [{ kind: "password" }] as const;

@@ -1,8 +1,8 @@
+import type { Vault } from "@deltawire/agent";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { workTime } from "../../../../test/work-time.ts";
 import { StreamUnmasker } from "../../src/privacy/unmask-stream.ts";
-import type { Vault } from "../../src/privacy/vault.ts";
 import { cutAt, newVault, privateText, values } from "./private-texts.ts";
 
 const written = fc.constantFrom(

@@ -1,9 +1,8 @@
+import { privacyRule, Vault } from "@deltawire/agent";
 import type { PrivacyField } from "@deltawire/tasks/chats";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { workTime } from "../../../../test/work-time.ts";
-import { privacyRule } from "../../src/privacy/privacy-rule.ts";
-import { Vault } from "../../src/privacy/vault.ts";
 import { everyKind, formsOf, newVault, privateText, tag, values } from "./private-texts.ts";
 import { statefulPattern, statefulText } from "./stateful-pattern.ts";
 
