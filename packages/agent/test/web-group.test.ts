@@ -4,9 +4,7 @@ import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { webGroup, type WebOptions } from "@deltawire/agent";
 import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
-import { workTime } from "../../../test/work-time.ts";
 import { isPublicAddress } from "../src/groups/public-address.ts";
-import { readableHtml } from "../src/groups/readable-html.ts";
 import { runTool, toolContext, toolOf } from "./tool-context.ts";
 
 const servers: Server[] = [];
@@ -92,6 +90,17 @@ describe("what comes back", () => {
     const page = Buffer.from('<meta charset="windows-1252"><p>caf\u00e9</p>', "latin1");
     expect(await textOf("text/html", page)).toBe("caf\u00e9");
     expect(await textOf("text/plain; charset=klingon", "caf\u00e9")).toBe("caf\u00e9");
+    const japanese = Buffer.from([0x3c, 0x70, 0x3e, 0x93, 0xfa, 0x96, 0x7b]);
+    expect(await textOf("text/html; charset=Shift_JIS", japanese)).toBe("\u65e5\u672c");
+    const wide = Buffer.from("<p>caf\u00e9", "utf16le");
+    expect(await textOf("text/html; charset=utf-16le", wide)).toBe("caf\u00e9");
+  });
+
+  test("a byte order mark names the encoding, whatever the server says", async () => {
+    const wide = Buffer.from("\ufeff<p>caf\u00e9", "utf16le");
+    expect(await textOf("text/html; charset=utf-8", wide)).toBe("caf\u00e9");
+    expect(await textOf("text/html", Buffer.from(wide).swap16())).toBe("caf\u00e9");
+    expect(await textOf("text/html; charset=iso-8859-1", "\ufeff<p>caf\u00e9")).toBe("caf\u00e9");
   });
 
   test.each([
@@ -431,87 +440,5 @@ describe("only the open internet", () => {
       /is not on the open internet|only http and https/,
     );
     expect(reached).toBe(false);
-  });
-});
-
-describe("readable text of HTML", () => {
-  const base = new URL("https://pages.example/docs/a.html");
-  const text = (html: string): string => readableHtml(html, base).text;
-
-  test("headings, lists, links, tables and code keep their form, the rest goes", () => {
-    const html = `<!doctype html><html><head><title>T</title><style>p > a {}</style>
-      <script>if (a < b) document.write("<p>no</p>")</script></head>
-      <body><nav><a href="/">Home</a><nav>x</nav></nav>
-      <h2>Two  <em>words</em></h2><p>One<br>line &lt;b&gt; &eacute;&#233;&#xE9; &nope; &amp;amp;
-      <a href='b.html?x=1&amp;y=2'>next</a>, <a href="javascript:x">not</a>, <a href="#top">up</a></p>
-      <!-- <p>gone</p> --><ul><li>a<li>b</ul>
-      <table><tr><th>k<th>v</tr><tr><td>1<td>2</tr></table>
-      <pre>  x &lt; y\n    z</pre><img alt="A cat" src=c.png><img src=d.png>
-      <noscript>enable it</noscript><p title="a > b">end</p></body></html>`;
-    expect(readableHtml(html, base).title).toBe("T");
-    expect(text(html)).toBe(
-      [
-        "## Two words",
-        "",
-        "One",
-        "line <b> ééé &nope; &amp; [next](https://pages.example/docs/b.html?x=1&y=2), not, up",
-        "",
-        "- a",
-        "- b",
-        "",
-        "k | v",
-        "1 | 2",
-        "",
-        "```",
-        "  x < y",
-        "    z",
-        "```",
-        "",
-        "[image: A cat]",
-        "",
-        "end",
-      ].join("\n"),
-    );
-  });
-
-  test("what is not well formed loses nothing that can be read", () => {
-    expect(text("a < b and c<d")).toBe("a < b and c");
-    expect(text("1 < 2")).toBe("1 < 2");
-    expect(text("<p>one<p>two</div></p>three")).toBe("one\n\ntwo\n\nthree");
-    expect(text("x<script>never closed")).toBe("x");
-    expect(text("x<!-- never closed")).toBe("x");
-    expect(text("<a href=x>open link")).toBe("open link");
-    expect(text("</p></nav></pre>x")).toBe("x");
-    expect(text("&#0;&#xD800;&#99999999;")).toContain("\uFFFD");
-  });
-
-  test("any text at all is read, and text without markup only loses its blanks", () => {
-    fc.assert(
-      fc.property(fc.string({ unit: "binary" }), (html) => {
-        readableHtml(html, base);
-        const words = html.replace(/[<&]/g, "").replace(/\s+/g, " ").trim();
-        expect(text(words)).toBe(words);
-      }),
-    );
-  });
-
-  test.each([
-    ["blanks", " ".repeat(500_000)],
-    ["preformatted blanks", `<pre>${" ".repeat(500_000)}x`],
-    ["opening brackets", "<".repeat(500_000)],
-    ["open tags", "<a ".repeat(200_000)],
-    ["open quotes", '<a href="'.repeat(100_000)],
-    ["open comments", "<!--".repeat(200_000)],
-    ["nested blocks", "<div>".repeat(200_000)],
-    ["links", "<a href=x>y".repeat(50_000)],
-    ["raw elements", "<script>".repeat(100_000)],
-    ["closed raw elements", "<svg></svg>".repeat(50_000)],
-    ["ampersands", "&#".repeat(300_000)],
-    ["tables in tables", "<table><tr><td>".repeat(40_000)],
-    ["brackets that close nothing", "</".repeat(300_000)],
-    ["blanks within a tag", `<a href=${" ".repeat(500_000)}>x</a>`],
-    ["names of attributes", `<a ${"href ".repeat(100_000)}>x</a>`],
-  ])("half a megabyte of %s is no trap", (_, html) => {
-    expect(workTime(() => readableHtml(html, base))).toBeLessThan(500);
   });
 });

@@ -1,38 +1,42 @@
-import { decodeEntities } from "./html-entities.ts";
+import { setImmediate } from "node:timers/promises";
+import type { Handler, Parser } from "htmlparser2";
 
 /**
- * What a person would read of a page, as plain text with a little Markdown: headings, lists, links, code. No parser of
- * HTML, but one that no page can make slow: every character is looked at once.
+ * Returns what a person would read of an HTML page, as plain text with a little Markdown: headings, lists, links, code.
+ * Parses in slices and gives the event loop a turn after each.
  */
-export function readableHtml(html: string, base: URL): { title: string; text: string } {
+export async function readableHtml(
+  html: string,
+  base: URL,
+): Promise<{ title: string; text: string }> {
+  const htmlparser2 = await import("htmlparser2"); // with the first page, not at the start of the process
   const page = new PageText(base);
-  let at = 0;
-  while (at < html.length) {
-    markupStart.lastIndex = at;
-    const open = markupStart.exec(html)?.index ?? -1;
-    if (open === -1) {
-      page.text(html.slice(at));
-      break;
+  for (let at = 0; at < html.length;) {
+    const parser = new htmlparser2.Parser(page);
+    const start = at;
+    while (at < html.length && !page.isTooDeep) {
+      parser.write(html.slice(at, at + sliceLength));
+      at += sliceLength;
+      await setImmediate();
     }
-    if (open > at) page.text(html.slice(at, open));
-    at = page.markup(html, open);
+    if (page.isTooDeep) at = start + parser.endIndex + 1;
+    else parser.end();
+    page.closeAll();
   }
   return page.result();
 }
 
-/** What is inside them is no text, and may contain `<`. */
-const raw = new Set([
-  "script",
-  "style",
-  "template",
-  "noscript",
-  "iframe",
-  "textarea",
-  "svg",
-  "math",
-]);
-/** Not what one came for. */
-const passedOver = new Set(["nav", "select", "button", "dialog"]);
+const sliceLength = 64 * 1024;
+/**
+ * Elements that are open at once, as in Chromium. Deeper ones are parsed as if all around them were closed: the parser
+ * searches its stack at each end tag (120,000 `<b>` before 170,000 `</i>` took it 15 s).
+ */
+const maxDepth = 512;
+
+/** Never read: what is inside them is no text. */
+const withoutText = new Set(["script", "style", "iframe", "textarea", "noembed", "noframes"]);
+/** Not what one came for. They are read all the same if they have no end tag, since the page may be inside. */
+const leftOut = new Set("nav select button dialog svg math template noscript".split(" "));
 const blocks = new Set(
   "address article aside blockquote body caption dd details div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr html legend li main ol p pre section summary table tbody tfoot thead tr ul".split(
     " ",
@@ -42,14 +46,31 @@ const paragraphs = new Set(
   "article blockquote dl figure h1 h2 h3 h4 h5 h6 hr main ol p pre section table ul".split(" "),
 );
 
-class PageText {
-  readonly #base: URL;
+const codeStart = "```\n";
+
+/** What has been written of a page, apart from the pieces themselves. */
+interface Position {
+  readonly pieces: number;
+  readonly breaks: number;
+  readonly blank: boolean;
+  readonly pre: number;
+  readonly link: { href: string; at: number } | undefined;
+}
+
+class PageText implements Partial<Handler> {
+  /** The parser was paused behind a tag. */
+  isTooDeep = false;
   readonly #pieces: string[] = [];
+  #base: URL;
+  #parser: Parser | undefined;
+  #depth = 0;
   #title = "";
   #inTitle = false;
+  #inWithoutText = false;
   #pre = 0;
-  #passedOver: { name: string; depth: number } | undefined;
-  #link: { href: string; at: number } | undefined;
+  #link: Position["link"];
+  /** Where each open element began that is left out. */
+  readonly #leftOut: Position[] = [];
   /** Line ends that are due before the next text. */
   #breaks = 0;
   #blank = false;
@@ -58,25 +79,63 @@ class PageText {
     this.#base = base;
   }
 
-  text(source: string): void {
-    const text = decodeEntities(source);
-    if (this.#inTitle) this.#title += text;
-    else if (this.#passedOver === undefined) this.#write(text);
+  onparserinit(parser: Parser): void {
+    this.#parser = parser;
   }
 
-  /** Reads the tag or comment that stands at `open`; answers where it ends. */
-  markup(html: string, open: number): number {
-    if (html.startsWith("<!--", open)) return after(html, "-->", open + 4);
-    if (html.startsWith("<!", open) || html.startsWith("<?", open)) return after(html, ">", open);
-    tagStart.lastIndex = open;
-    const match = tagStart.exec(html);
-    if (match === null) return open + 1;
-    const end = tagEnd(html, open + match[0].length);
-    const name = (match[2] ?? "").toLowerCase();
-    if (match[1] === "/") this.#close(name);
-    else if (raw.has(name)) return endOfRaw(html, name, end);
-    else this.#open(name, html.slice(open, end));
-    return end;
+  ontext(text: string): void {
+    if (this.#inTitle) this.#title += text;
+    else if (!this.#inWithoutText) this.#write(text);
+  }
+
+  onopentag(name: string, attributes: Record<string, string>): void {
+    this.#depth += 1;
+    if (withoutText.has(name)) {
+      this.#inWithoutText = true;
+      return;
+    }
+    if (this.#depth > maxDepth) {
+      this.isTooDeep = true;
+      this.#parser?.pause();
+    }
+    if (leftOut.has(name)) this.#leftOut.push(this.#position());
+    this.#break(name);
+    if (name === "title") this.#inTitle = this.#title === "" && this.#leftOut.length === 0;
+    else if (name === "br") this.#newLine(1);
+    else if (name === "li") this.#mark("- ");
+    else if (name === "hr") this.#mark("---");
+    else if (name === "td" || name === "th") this.#cell();
+    else if (name === "a") this.#link = { href: attributes["href"] ?? "", at: this.#pieces.length };
+    else if (name === "img") this.#image(attributes["alt"] ?? "");
+    else if (name === "base")
+      this.#base = URL.parse(attributes["href"] ?? "", this.#base.href) ?? this.#base;
+    else if (name === "pre") {
+      this.#mark(codeStart);
+      this.#pre += 1;
+    } else if (/^h[1-6]$/.test(name)) this.#mark(`${"#".repeat(Number(name[1]))} `);
+  }
+
+  onclosetag(name: string, isImplied: boolean): void {
+    this.#depth -= 1;
+    if (withoutText.has(name)) this.#inWithoutText = false;
+    else if (name === "title") this.#inTitle = false;
+    else if (name === "a") this.#endLink();
+    else if (name === "pre") this.#endPre();
+    else if (leftOut.has(name)) {
+      const start = this.#leftOut.pop();
+      if (!isImplied && start !== undefined) this.#returnTo(start);
+    }
+    this.#break(name);
+  }
+
+  /** As if the page ended here. */
+  closeAll(): void {
+    this.isTooDeep = false;
+    this.#depth = 0;
+    this.#leftOut.length = 0;
+    this.#inTitle = this.#inWithoutText = false;
+    this.#endLink();
+    while (this.#pre > 0) this.#endPre();
   }
 
   result(): { title: string; text: string } {
@@ -86,43 +145,22 @@ class PageText {
     return { title, text: text.replace(/\n{3,}/g, "\n\n").trim() };
   }
 
-  #open(name: string, tag: string): void {
-    if (this.#passedOver !== undefined) {
-      if (this.#passedOver.name === name) this.#passedOver.depth += 1;
-      return;
-    }
-    if (passedOver.has(name)) {
-      this.#passedOver = { name, depth: 1 };
-      return;
-    }
-    this.#break(name);
-    if (name === "title") this.#inTitle = this.#title === "";
-    else if (name === "br") this.#newLine(1);
-    else if (name === "li") this.#mark("- ");
-    else if (name === "hr") this.#mark("---");
-    else if (name === "td" || name === "th") this.#blank = this.#cell();
-    else if (name === "a") this.#link = { href: attribute(tag, "href"), at: this.#pieces.length };
-    else if (name === "img") this.#image(attribute(tag, "alt"));
-    else if (name === "pre") {
-      this.#mark("```\n");
-      this.#pre += 1;
-    } else if (/^h[1-6]$/.test(name)) this.#mark(`${"#".repeat(Number(name[1]))} `);
+  #position(): Position {
+    return {
+      pieces: this.#pieces.length,
+      breaks: this.#breaks,
+      blank: this.#blank,
+      pre: this.#pre,
+      link: this.#link,
+    };
   }
 
-  #close(name: string): void {
-    if (this.#passedOver !== undefined) {
-      if (this.#passedOver.name === name) this.#passedOver.depth -= 1;
-      if (this.#passedOver.depth === 0) this.#passedOver = undefined;
-      return;
-    }
-    if (name === "title") this.#inTitle = false;
-    else if (name === "a") this.#endLink();
-    else if (name === "pre" && this.#pre > 0) {
-      this.#pre -= 1;
-      this.#newLine(1);
-      this.#mark("```");
-    }
-    this.#break(name);
+  #returnTo({ pieces, breaks, blank, pre, link }: Position): void {
+    this.#pieces.length = pieces;
+    this.#breaks = breaks;
+    this.#blank = blank;
+    this.#pre = pre;
+    this.#link = link;
   }
 
   #break(name: string): void {
@@ -140,9 +178,9 @@ class PageText {
     this.#pieces.push(words);
   }
 
-  #cell(): boolean {
+  #cell(): void {
     if (this.#breaks === 0 && this.#pieces.length > 0) this.#mark(" | ");
-    return false;
+    this.#blank = false;
   }
 
   #image(alt: string): void {
@@ -153,7 +191,8 @@ class PageText {
   #write(text: string): void {
     if (this.#pre > 0) {
       this.#flush();
-      this.#pieces.push(text);
+      // A line end right behind `<pre>` is not part of the text.
+      this.#pieces.push(this.#pieces.at(-1) === codeStart ? text.replace(/^\r?\n/, "") : text);
       return;
     }
     const words = text.replace(/\s+/g, " ");
@@ -172,6 +211,13 @@ class PageText {
     this.#blank = false;
   }
 
+  #endPre(): void {
+    this.#pre -= 1;
+    this.#newLine(1);
+    this.#mark("```");
+    this.#newLine(2);
+  }
+
   #endLink(): void {
     const link = this.#link;
     this.#link = undefined;
@@ -184,42 +230,4 @@ class PageText {
     if (label === "" || link.href.startsWith("#")) this.#pieces.push(words);
     else this.#pieces.push(words.slice(0, start), `[${label}](${href})`);
   }
-}
-
-/** Any other `<` is text. */
-const markupStart = /<(?:[A-Za-z!?]|\/[A-Za-z])/g;
-const tagStart = /<(\/?)([A-Za-z][^\s/>]*)/y;
-
-function after(html: string, mark: string, from: number): number {
-  const at = html.indexOf(mark, from);
-  return at === -1 ? html.length : at + mark.length;
-}
-
-/** The end of a tag, whose quoted attributes may contain `>`. */
-function tagEnd(html: string, from: number): number {
-  let quote = "";
-  let before = "";
-  for (let at = from; at < html.length; at += 1) {
-    const char = html[at] ?? "";
-    if (quote !== "") {
-      if (char === quote) quote = "";
-    } else if ((char === '"' || char === "'") && before === "=") quote = char;
-    else if (char === ">") return at + 1;
-    if (!/\s/.test(char)) before = char;
-  }
-  return html.length;
-}
-
-function endOfRaw(html: string, name: string, from: number): number {
-  const close = new RegExp(`</${name}(?=[\\s/>])`, "gi");
-  close.lastIndex = from;
-  const match = close.exec(html);
-  return match === null ? html.length : after(html, ">", match.index);
-}
-
-function attribute(tag: string, name: string): string {
-  const match = new RegExp(`\\s${name}\\s*=\\s*(?:"([^"]*)"|'([^']*)'|([^\\s"'>]+))`, "i").exec(
-    tag,
-  );
-  return decodeEntities(match?.[1] ?? match?.[2] ?? match?.[3] ?? "").trim();
 }

@@ -48,7 +48,7 @@ export function webGroup(options: WebOptions = {}): ToolGroup {
       const mayBePrivate = (at: URL): boolean => isListed(at, options.allowPrivate ?? false);
       try {
         const limits = { maxBytes, signal, mayBePrivate, ...(resolve && { resolve }) };
-        return outputOf(await fetchPublic(url, limits), maxBytes);
+        return await outputOf(await fetchPublic(url, limits), maxBytes);
       } catch (error) {
         if (!limit.aborted || context.signal.aborted) throw error;
         throw new Error(`no whole answer within ${timeoutMs / 1000} s`, { cause: error });
@@ -63,11 +63,12 @@ function isListed({ host, hostname }: URL, hosts: boolean | readonly string[]): 
   return hosts.some((listed) => [host, hostname].includes(listed.toLowerCase()));
 }
 
-function outputOf(fetched: Fetched, maxBytes: number): unknown {
+async function outputOf(fetched: Fetched, maxBytes: number): Promise<unknown> {
   const { url, status, statusText, bytes, cut } = fetched;
-  const [mediaType, charset] = contentType(fetched.contentType);
+  const [mediaType, named] = contentType(fetched.contentType);
+  const charset = charsetOfMark(bytes) ?? named;
   if (status < 200 || status > 299) {
-    const text = isText(mediaType) ? `\n${textOf(fetched, mediaType, charset).text}` : "";
+    const text = isText(mediaType) ? `\n${(await textOf(fetched, mediaType, charset)).text}` : "";
     throw new Error(`${url.host} answered ${status} ${statusText}${text}`.slice(0, 1000).trim());
   }
   const kind = fileKind(bytes);
@@ -75,9 +76,10 @@ function outputOf(fetched: Fetched, maxBytes: number): unknown {
     if (cut) throw new Error(`the picture has more than ${maxBytes} bytes`);
     return citable(url, "", { type: "image", bytes, media_type: kind.mediaType }, []);
   }
-  if (kind.is === "binary" || !isText(mediaType))
+  const isUtf16 = charset !== undefined && /^utf-?16/i.test(charset); // which has zeros, as binary files do
+  if ((kind.is === "binary" && !isUtf16) || !isText(mediaType))
     throw new Error(`${mediaType === "" ? "a binary file" : mediaType} cannot be shown as text`);
-  const { title, text } = textOf(fetched, mediaType, charset);
+  const { title, text } = await textOf(fetched, mediaType, charset);
   const note = cut ? `\n\n(only the first ${maxBytes} bytes)` : "";
   const heading = `${title === "" ? "" : `${title}\n`}${url.href}`;
   const block = { type: "text", text: (text === "" ? "(no text)" : text) + note };
@@ -87,6 +89,13 @@ function outputOf(fetched: Fetched, maxBytes: number): unknown {
 /** `text/html; charset="iso-8859-1"` */
 function contentType(header: string): [mediaType: string, charset: string | undefined] {
   return [bareType(header), /charset\s*=\s*"?([\w:.-]+)/i.exec(header)?.[1]];
+}
+
+/** A byte order mark says more than the server and the page do (https://encoding.spec.whatwg.org/#bom-sniff). */
+function charsetOfMark([first, second, third]: Uint8Array): string | undefined {
+  if (first === 0xfe && second === 0xff) return "utf-16be";
+  if (first === 0xff && second === 0xfe) return "utf-16le";
+  return first === 0xef && second === 0xbb && third === 0xbf ? "utf-8" : undefined;
 }
 
 function isText(mediaType: string): boolean {
@@ -99,11 +108,11 @@ function isText(mediaType: string): boolean {
   );
 }
 
-function textOf(
+async function textOf(
   { bytes, url }: Fetched,
   mediaType: string,
   charset: string | undefined,
-): { title: string; text: string } {
+): Promise<{ title: string; text: string }> {
   const isHtml =
     ["text/html", "application/xhtml+xml"].includes(mediaType) ||
     (mediaType === "" && /^\s*<(?:!doctype html|html)/i.test(bytes.toString("latin1", 0, 200)));
