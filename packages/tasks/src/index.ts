@@ -115,8 +115,8 @@ export { MessageWriter, ToolResultWriter } from "./item-writers.ts";
 export { ReasoningWriter, ToolCallWriter } from "./model-item-writers.ts";
 export type { RuleName } from "./rules/rule-broken.ts";
 export { LogValidator, validateLog, type Broken, type ValidatorOptions } from "./validator.ts";
-export { TaskWriter } from "./task-writer.ts";
-export { TreeWriter, type NewTask, type TreeWriterOptions } from "./writer.ts";
+export { TaskWriter, type TreeWriterOptions } from "./task-writer.ts";
+export { TreeWriter, type NewTask } from "./tree-writer.ts";
 export type {
   UiChunk,
   UiData,

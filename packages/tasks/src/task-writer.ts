@@ -12,26 +12,43 @@ import type {
   Usage,
 } from "./items.ts";
 import type { JsonObject } from "./json.ts";
+import type { LogEntry } from "./log.ts";
 import type { LogNotes, TaskNotes } from "./log-notes.ts";
 import { ReasoningWriter, ToolCallWriter } from "./model-item-writers.ts";
 import { reduce } from "./reducer.ts";
 import { isWithin } from "./rules/tasks.ts";
 import { stateHash } from "./state-hash.ts";
-import type { TaskState } from "./state.ts";
+import type { TaskState, TaskTree } from "./state.ts";
 import { taskView } from "./view.ts";
-import type { TreeWriter, TreeWriterOptions } from "./writer.ts";
 
 type Ending = Extract<TaskEventBody, { state_hash: string }>;
 type WithoutHash<T> = T extends unknown ? Omit<T, "state_hash"> : never;
 
+export interface TreeWriterOptions {
+  /** `newId("msg")` might answer `msg_7f3a…`. */
+  newId: (prefix: string) => string;
+  /** The time, in ISO 8601. Deltas have none. */
+  now: () => string;
+  emit: (entry: LogEntry) => void;
+  sha256?: (text: string) => string;
+  /** What stands in the public items beside their blocks. */
+  include?: readonly "content"[];
+}
+
+/** What the writer of a task needs of the one of its tree. */
+interface TaskTreeWriter {
+  readonly state: TaskTree;
+  write(taskId: string, body: TaskEventBody, priv?: JsonObject): void;
+}
+
 export class TaskWriter {
   readonly taskId: string;
-  readonly #tree: TreeWriter;
+  readonly #tree: TaskTreeWriter;
   readonly #options: TreeWriterOptions;
   readonly #notes: TaskNotes;
   readonly #log: LogNotes;
 
-  constructor(tree: TreeWriter, options: TreeWriterOptions, notes: TaskNotes, log: LogNotes) {
+  constructor(tree: TaskTreeWriter, options: TreeWriterOptions, notes: TaskNotes, log: LogNotes) {
     this.taskId = notes.id;
     this.#tree = tree;
     this.#options = options;

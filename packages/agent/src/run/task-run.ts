@@ -21,11 +21,19 @@ import { treeUsage } from "../task/usage.ts";
 import { unreachable } from "../unreachable.ts";
 import { nextStep, type Budget } from "./next-step.ts";
 import { reachedLimit, type LimitName, type Reached } from "./reached-limit.ts";
-import type { TreeRun } from "./tree-run.ts";
+
+/** The tree that a task runs in. */
+type RunningTree = RoundContext["tree"] &
+  CallContext["tree"] & {
+    /** The tasks that run, by id. */
+    readonly tasks: Map<string, TaskRun>;
+    /** The log cannot be written. */
+    readonly hasFailed: boolean;
+  };
 
 /** One agent at work on one task: a root task, or the task of a sub-agent. */
 export class TaskRun implements RoundContext, CallContext {
-  readonly tree: TreeRun;
+  readonly tree: RunningTree;
   readonly task: TaskWriter;
   readonly agent: Agent;
   readonly asked: RoundContext["asked"];
@@ -42,7 +50,7 @@ export class TaskRun implements RoundContext, CallContext {
   #clearTimer: (() => void) | undefined;
   #finishing = false;
 
-  constructor(tree: TreeRun, task: TaskWriter, agent: Agent, above?: { signal: AbortSignal }) {
+  constructor(tree: RunningTree, task: TaskWriter, agent: Agent, above?: { signal: AbortSignal }) {
     this.tree = tree;
     this.task = task;
     this.agent = agent;

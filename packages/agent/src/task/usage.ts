@@ -1,6 +1,12 @@
-import { addUsage, noUsage, roundedCost, type TaskTree, type Usage } from "@deltawire/tasks";
+import {
+  addUsage,
+  noUsage,
+  roundedCost,
+  type TaskTree,
+  type TaskWriter,
+  type Usage,
+} from "@deltawire/tasks";
 import type { ResponseUsage } from "@deltawire/wire";
-import type { TaskContext } from "./context.ts";
 
 /** For a million tokens. */
 export interface Price {
@@ -36,7 +42,10 @@ export function usageOf(
 }
 
 /** Counts what the model was used for, in a round or beside it. */
-export function addRoundUsage({ task, tree }: TaskContext, usage: Usage): void {
+export function addRoundUsage(
+  { task, tree }: { task: TaskWriter; tree: { state: TaskTree } },
+  usage: Usage,
+): void {
   const own = addUsage(task.state.usage, usage);
   task.usageUpdated(own, treeUsage(tree.state, task.taskId, own));
 }

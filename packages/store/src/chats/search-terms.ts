@@ -1,3 +1,5 @@
+import type { IndexedText } from "../sql/chat-search.ts";
+
 /*
  * What is looked for, and what it is looked for in, cut into terms in the same way. Words are folded: no case, no accents,
  * no width. Scripts that set no spaces between words (Chinese, Japanese, Thai, …; Korean, which glues particles to its words)
@@ -50,14 +52,6 @@ function foldedWords(word: string): string[] {
 /** The marks of kana stay: they make other syllables. */
 export function foldedRun(run: string): string {
   return run.normalize("NFKC").toLowerCase().replaceAll(notInTerms, "");
-}
-
-/** What the index holds of a text, as words with spaces between them. */
-export interface IndexedText {
-  /** Words in their order; of a run every two neighbours, so that its parts are phrases. */
-  words: string;
-  /** Once each, the first letters of words up to `longestBegin`, and the characters of runs. */
-  begins: string;
 }
 
 export const longestBegin = 5;

@@ -1,4 +1,3 @@
-import type { IndexedText } from "../chats/search-terms.ts";
 import { chatSpan } from "./chat-nodes.ts";
 import type { Connection } from "./connection.ts";
 
@@ -7,6 +6,14 @@ import type { Connection } from "./connection.ts";
  * something, however many others have it. Two things make it so. The order is ascending: for a descending one FTS5 reads
  * all that a term has up to the place. And bounds are cast, for Node hands numbers over as REAL, of which FTS5 makes no use.
  */
+
+/** What the index holds of a text, as words with spaces between them. */
+export interface IndexedText {
+  /** Words in their order; of a run every two neighbours, so that its parts are phrases. */
+  words: string;
+  /** Once each, the first letters of words up to `longestBegin`, and the characters of runs. */
+  begins: string;
+}
 
 export interface WordsRow {
   number: number;

@@ -2,21 +2,9 @@ import { TaskError } from "./error.ts";
 import { protocolVersion, type TaskEvent, type TaskEventBody } from "./events.ts";
 import type { Limits } from "./items.ts";
 import type { JsonObject, JsonValue } from "./json.ts";
-import type { LogEntry } from "./log.ts";
 import type { TaskTree } from "./state.ts";
-import { TaskWriter } from "./task-writer.ts";
+import { TaskWriter, type TreeWriterOptions } from "./task-writer.ts";
 import { LogValidator } from "./validator.ts";
-
-export interface TreeWriterOptions {
-  /** `newId("msg")` might answer `msg_7f3a…`. */
-  newId: (prefix: string) => string;
-  /** The time, in ISO 8601. Deltas have none. */
-  now: () => string;
-  emit: (entry: LogEntry) => void;
-  sha256?: (text: string) => string;
-  /** What stands in the public items beside their blocks. */
-  include?: readonly "content"[];
-}
 
 /** What `task.created` tells beside what the writer knows. */
 export interface NewTask {
