@@ -31,8 +31,7 @@ import {
 import { httpServer, type Patience } from "./http/server.ts";
 import { createLog, type Log, type LogTarget } from "./log.ts";
 import { askForModels } from "./models/ask-upstream.ts";
-import { upstreamProblem } from "./models/upstream-problem.ts";
-import { ModelDiscovery } from "./models/discovery.ts";
+import { ModelDiscovery, upstreamProblem } from "./models/discovery.ts";
 import { ModelListCache } from "./models/list-cache.ts";
 import { modelsOf, resolveModel } from "./models/resolve.ts";
 import { Envelopes } from "./reasoning/envelope.ts";

@@ -1,7 +1,7 @@
 import type { Grant, Resolution, TaskApproval, TaskWriter, TreeWriter } from "@deltawire/tasks";
 import type { Activity } from "../task/activity.ts";
 import type { Agent } from "../agent.ts";
-import { callAfter } from "../task/call-after.ts";
+import { callAfter } from "../event-loop.ts";
 import { messageOf } from "../event-text.ts";
 import { checkDecision, type PersonsDecision } from "./check-decision.ts";
 import { unlessStopped, type Stop } from "../task/stop.ts";

@@ -1,8 +1,7 @@
 import type { JsonObject, TaskApproval, TaskLog, TaskState, TaskTree } from "@deltawire/tasks";
 import type { PendingApproval } from "@deltawire/tasks/chats";
 import type { Agent } from "../agent.ts";
-import type { PrivateParts } from "../log/private-parts.ts";
-import { readTask } from "../log/read-task.ts";
+import { readTask, type PrivateParts } from "../log/private-parts.ts";
 import { toolsetOf } from "../task/toolset.ts";
 import type { Decisions } from "./decisions.ts";
 

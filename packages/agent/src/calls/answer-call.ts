@@ -22,7 +22,6 @@ import { messageOf } from "../event-text.ts";
 import { executeCall } from "./execute-call.ts";
 import { isHeld, type Executed } from "./executed.ts";
 import { released } from "./held-result.ts";
-import type { Lanes } from "./lanes.ts";
 import { shorten, wholeText, type Shortened } from "./long-results.ts";
 import { namedArguments, namedResult, nameNote } from "./named-values.ts";
 import { readable } from "./readable.ts";
@@ -39,15 +38,20 @@ import {
 } from "../variables/expanded-arguments.ts";
 import type { Variables } from "../variables/variables.ts";
 
+/** Gives each call one result, in the order of the calls, whichever is ready first. */
+export async function answerCalls(run: CallContext, calls: readonly ToolCallItem[]): Promise<void> {
+  const { task } = run;
+  for (const { call_id } of calls) if (!task.hasOpenResult(call_id)) task.toolResult(call_id);
+  const lanes = new Lanes();
+  const answers = await Promise.allSettled(calls.map((call) => answerCall(run, call, lanes)));
+  for (const one of answers) if (one.status === "rejected") throw one.reason;
+}
+
 /**
  * One result for one call, in every case. What has already happened to the call, in this process or in one that is gone,
  * is in the task's state; so this picks up wherever it was left.
  */
-export async function answerCall(
-  run: CallContext,
-  call: ToolCallItem,
-  lanes: Lanes,
-): Promise<void> {
+async function answerCall(run: CallContext, call: ToolCallItem, lanes: Lanes): Promise<void> {
   const { activity, tree } = run;
   const result = resultOf(run, call);
   activity.set(call.call_id, []);
@@ -307,4 +311,21 @@ function unknownTool({ toolset }: CallContext, name: string): string {
 
 function badArguments(tool: Tool, problems: readonly string[]): string {
   return `The call was not run, its arguments are no good:\n${problems.join("\n")}\nThe arguments of ${tool.name} are described by ${JSON.stringify(tool.parameters)}`;
+}
+
+/** Lets calls that may run beside others do so, and the rest run alone, in the order in which they came. */
+class Lanes {
+  #last: Promise<unknown> = Promise.resolve();
+  #beside: Promise<unknown>[] = [];
+
+  async run<T>(parallel: boolean, work: () => Promise<T>): Promise<T> {
+    if (parallel) {
+      const running = this.#last.then(work);
+      this.#beside.push(running.catch(() => undefined));
+      return running;
+    }
+    const running = Promise.all([this.#last, ...this.#beside.splice(0)]).then(work);
+    this.#last = running.catch(() => undefined);
+    return running;
+  }
 }

@@ -10,7 +10,7 @@ import {
 import { ownNames } from "../define-tool.ts";
 import { beginningOf, type Cuts } from "../cuts.ts";
 import { nameNote, type Named } from "./named-values.ts";
-import { variableTools } from "../variables/own-names.ts";
+import { variableTools } from "../variables/variables.ts";
 
 /** What of one result a model is told at once: some 8,000 tokens. */
 export const longestForModel = 32_000;

@@ -4,7 +4,7 @@ import { ownNames } from "../define-tool.ts";
 import { messageOf } from "../event-text.ts";
 import type { CallContext } from "./call-context.ts";
 import { expandArguments, readExpansion } from "../variables/expanded-arguments.ts";
-import { variableTools } from "../variables/own-names.ts";
+import { variableTools } from "../variables/variables.ts";
 
 /** A longer text gets a name, by which the model can pass it on. */
 export const longestUnnamed = 4000;

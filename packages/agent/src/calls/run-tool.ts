@@ -1,4 +1,4 @@
-import { callAfter } from "../task/call-after.ts";
+import { callAfter } from "../event-loop.ts";
 import { messageOf, partOfOne, textOf } from "../event-text.ts";
 import { stoppedBy } from "../task/stop.ts";
 import type { Tool, ToolContext } from "../tool.ts";

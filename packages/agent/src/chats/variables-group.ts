@@ -2,7 +2,7 @@ import type { Cuts } from "../cuts.ts";
 import { pageOf, readOnInVariable } from "../calls/long-results.ts";
 import { defineTool } from "../define-tool.ts";
 import type { ToolGroup } from "../tool.ts";
-import { variableTools } from "../variables/own-names.ts";
+import { variableTools } from "../variables/variables.ts";
 import type { Variables } from "../variables/variables.ts";
 
 const variablesRules = `Variables: long tool results and arguments are kept under a name; ${variableTools.list} tells the names, and ${variableTools.read} reads one in pages.

@@ -1,9 +1,8 @@
 import type { Limits, ReferencePool, TaskWriter, ToolCallItem } from "@deltawire/tasks";
 import type { Agent } from "../agent.ts";
 import { approvalsOf, askPerson } from "../approvals/ask-person.ts";
-import { answerCall } from "../calls/answer-call.ts";
+import { answerCalls } from "../calls/answer-call.ts";
 import type { CallContext } from "../calls/call-context.ts";
-import { Lanes } from "../calls/lanes.ts";
 import { messageOf } from "../event-text.ts";
 import { ModelError } from "../model.ts";
 import { askModel } from "../model/ask-model.ts";
@@ -11,7 +10,7 @@ import { referencePool } from "../model/history-references.ts";
 import type { RoundContext } from "../model/round-context.ts";
 import { RuntimeError } from "../runtime-error.ts";
 import { Activity } from "../task/activity.ts";
-import { callAfter } from "../task/call-after.ts";
+import { callAfter } from "../event-loop.ts";
 import { endTask, type Ending } from "../task/end-task.ts";
 import { unretractedItems } from "../task/items.ts";
 import { refuseCall } from "../task/refuse-call.ts";
@@ -90,7 +89,7 @@ export class TaskRun implements RoundContext, CallContext {
             await askModel(this, step.tools);
             break;
           case "answer calls":
-            await this.#answer(step.calls);
+            await answerCalls(this, step.calls);
             break;
           case "refuse calls":
             this.#refuse(step.calls, step.limit?.name);
@@ -177,15 +176,6 @@ export class TaskRun implements RoundContext, CallContext {
       asks: this.agent.atLimit === "ask" && !refused,
       finishing: this.#finishing,
     };
-  }
-
-  async #answer(calls: readonly ToolCallItem[]): Promise<void> {
-    // In the order of the calls, whichever is ready first.
-    for (const { call_id } of calls)
-      if (!this.task.hasOpenResult(call_id)) this.task.toolResult(call_id);
-    const lanes = new Lanes();
-    const answers = await Promise.allSettled(calls.map((call) => answerCall(this, call, lanes)));
-    for (const one of answers) if (one.status === "rejected") throw one.reason;
   }
 
   /** The model is asked once more, without tools, and its answer ends the task. */

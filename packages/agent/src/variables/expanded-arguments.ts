@@ -7,7 +7,7 @@ import {
 } from "@deltawire/tasks";
 import type { Tool } from "../tool.ts";
 import { expandReferences, referencesIn } from "./expand.ts";
-import { variableTools } from "./own-names.ts";
+import { variableTools } from "./variables.ts";
 import type { Variables } from "./variables.ts";
 
 /** Names that an error lists for a model that has used an unknown one. */

@@ -8,3 +8,6 @@ export interface Variables {
   list(): Promise<readonly { name: string; tool: string; part: string; length: number }[]>;
   read(name: string): Promise<string | undefined>;
 }
+
+/** The tools by which a model looks at variables: what they are given are names, and what they give has one. */
+export const variableTools = { list: "list_variables", read: "read_variable" } as const;
