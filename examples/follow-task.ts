@@ -6,13 +6,14 @@ import { isDeepStrictEqual } from "node:util";
 import { taskStore } from "./browser/task.ts";
 
 const gateway = process.env["DELTAWIRE_URL"] ?? "http://127.0.0.1:4141/v1";
-const api = new URL("/api", gateway).href;
+const base = new URL(gateway).origin;
+const api = `${base}/api`;
 const body = JSON.stringify({ agent: "demo-agent", input: "What is the weather in Paris?" });
 const started = await fetch(`${api}/tasks`, { method: "POST", body });
 const { task_id: id } = (await started.json()) as { task_id: string };
 
 let connections = 0;
-const store = taskStore(api, async (address, init) => {
+const store = taskStore(base, async (address, init) => {
   connections += 1;
   if (connections > 1) return fetch(address, init);
   const cut = new AbortController();

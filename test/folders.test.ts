@@ -29,8 +29,15 @@ const order: Readonly<Record<string, readonly Row[]>> = {
   ],
   tasks: [
     ["*"],
-    ["markdown", "rules", "ui-messages"],
-    ["chats", "validator.ts", "task-writer.ts", "tree-writer.ts", "task-store.ts"],
+    ["connection", "markdown", "rules", "ui-messages"],
+    [
+      "chats",
+      "validator.ts",
+      "task-writer.ts",
+      "tree-writer.ts",
+      "task-follower.ts",
+      "task-store.ts",
+    ],
     ["index.ts"],
   ],
   agent: [
@@ -68,7 +75,8 @@ const order: Readonly<Record<string, readonly Row[]>> = {
     ["*"],
     ["words"],
     ["texts"],
-    ["gateway", "state"],
+    ["browser"],
+    ["state"],
     ["hooks"],
     ["parts"],
     ["list", "markdown"],
@@ -85,11 +93,10 @@ const order: Readonly<Record<string, readonly Row[]>> = {
 /** Folders that still import each other. */
 const circular: Readonly<Record<string, readonly string[]>> = {
   wire: order["wire"]?.[3] ?? [],
-  web: ["gateway", "state"],
 };
 
 /** Folders of the page from which no import leads to React. */
-const withoutReact = ["gateway", "state"];
+const withoutReact = ["browser", "state"];
 
 const sources = repositoryFiles(/^packages\/[^/]+\/src\/.*\.tsx?$/, "packages");
 

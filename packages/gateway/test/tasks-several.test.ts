@@ -123,6 +123,20 @@ test("a sign of life names every task that goes on", async () => {
   expect(signs.slice(0, 2).map(({ event }) => event.task_id)).toEqual([a.id, b.id]);
 });
 
+test("a task that is not there is refused in the stream, and the others go on", async () => {
+  const { url, tasks } = await stage();
+  const task = await tasks.task();
+  const { id } = task;
+  const stream = new Stream(`${url}/api/events?task=task_none:3&task=${id}`);
+  await stream.until("the task", ({ types }) => types.includes("task.snapshot"));
+  expect(framesOf(stream.frames, "task_none")).toMatchObject([
+    { event: { type: "task.stream.refused", code: "task_not_found" } },
+  ]);
+  await task.end();
+  await stream.untilEnd();
+  expect(stream.types.at(-1)).toBe("task.completed");
+});
+
 test("what is no list of tasks is refused by name", async () => {
   const { url, tasks } = await stage();
   const { id } = await tasks.task();
@@ -140,7 +154,7 @@ test("what is no list of tasks is refused by name", async () => {
     "invalid_request",
     "Last-Event-ID",
   ]);
-  expect(await problem(`?task=${id}&task=task_none`)).toEqual([404, "task_not_found", null]);
+  expect(await problem("?task=task_none&task=none")).toEqual([404, "task_not_found", null]);
   const many = Array.from({ length: 101 }, (_, n) => `task=t${n}`).join("&");
   expect(await problem(`?${many}`)).toEqual([400, "invalid_request", "task"]);
   expect(tasks.listeners.size).toBe(0);

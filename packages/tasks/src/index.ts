@@ -95,15 +95,26 @@ export {
 export { coalesce, joinEvents } from "./coalesce.ts";
 export { encodeTaskEvent } from "./sse.ts";
 export { createTaskStore, type TaskStoreClient, type TaskStoreOptions } from "./task-store.ts";
+export type { Connect, FollowOptions, StreamHandlers } from "./task-follower.ts";
+export { backoff } from "./connection/backoff.ts";
+export {
+  EventClient,
+  type Cursor,
+  type EventClientOptions,
+  type EventsRequest,
+  type EventTransport,
+} from "./connection/event-client.ts";
+export {
+  eventsOverFetch,
+  type FetchEventsOptions,
+  type FetchPlatform,
+} from "./connection/fetch-events.ts";
 export type {
-  Connect,
   ConnectionInfo,
   ConnectionState,
-  Cursor,
-  FollowOptions,
   Schedule,
-  StreamHandlers,
-} from "./task-follower.ts";
+  StreamHost,
+} from "./connection/reconnecting-stream.ts";
 export {
   approvedArguments,
   argumentsHash,

@@ -1,28 +1,20 @@
 import { TaskError } from "./error.ts";
 import { isStored, protocolVersion, type StreamEvent, type TaskEvent } from "./events.ts";
+import { EventClient, type Cursor, type Subscription } from "./connection/event-client.ts";
 import {
   messageOf,
-  Reconnecting,
   type ConnectionInfo,
-  type LineHandlers,
   type Schedule,
-} from "./reconnecting.ts";
+  type TransportHandlers,
+} from "./connection/reconnecting-stream.ts";
 import { emptyTree, Reducer } from "./reducer.ts";
 import { treeOf } from "./snapshot.ts";
 import type { TaskTree } from "./state.ts";
 import { hasEnded, statusAfter } from "./task-status.ts";
 
-export type { ConnectionInfo, ConnectionState, Schedule } from "./reconnecting.ts";
+export type StreamHandlers = TransportHandlers<TaskEvent | StreamEvent>;
 
-export interface Cursor {
-  task_id: string;
-  /** Send what comes after this number; undefined asks for a snapshot. */
-  after: number | undefined;
-}
-
-export type StreamHandlers = LineHandlers<TaskEvent | StreamEvent>;
-
-/** Opens a stream. Nothing that it tells after `close` is heard. */
+/** Opens a stream of one task. Nothing that it reports after `close` is heard. */
 export type Connect = (cursor: Cursor, handlers: StreamHandlers) => { close(): void };
 
 export interface FollowOptions {
@@ -34,53 +26,60 @@ export interface FollowOptions {
 
 interface TaskFollowerOptions extends FollowOptions {
   taskId: string;
-  connect: Connect;
-  schedule: Schedule;
-  random: () => number;
-  /** Something came, or the connection changed; `heard` is to be called soon, once for all of it. */
+  client: EventClient;
+  /** Receives each event before it is applied. */
+  onEvent: (event: TaskEvent | StreamEvent) => void;
+  /** The tree or the connection may have changed. */
   onChange: () => void;
 }
 
-/** One task on one connection after the other, until the task is over. */
+/** A client for the stream of a single task. */
+export function singleTaskClient(
+  connect: Connect,
+  options: { schedule: Schedule; random: () => number },
+): EventClient {
+  return new EventClient({
+    ...options,
+    transport({ tasks: [cursor] }, handlers) {
+      if (cursor === undefined) throw new TaskError("unreadable", "no task is followed");
+      return connect(cursor, handlers);
+    },
+  });
+}
+
+/** Applies the events of one task to its tree, until the task is over. */
 export class TaskFollower {
   readonly #options: TaskFollowerOptions;
-  readonly #line: Reconnecting<TaskEvent | StreamEvent>;
+  readonly #subscription: Subscription;
   #reducer: Reducer;
-  /** What is held is nothing to go on from: the server has to begin with a snapshot, or with event 0. */
+  /** The tree is nothing to go on from: the server has to begin with a snapshot, or with event 0. */
   #startsAnew: boolean;
   #epoch = 0;
 
   constructor(options: TaskFollowerOptions) {
-    const { from = emptyTree, after, taskId, connect, schedule, random, onChange } = options;
+    const { from = emptyTree, after, taskId, client, onChange } = options;
     this.#options = options;
-    this.#line = new Reconnecting({
-      schedule,
-      random,
-      connect: (handlers) => connect({ task_id: taskId, after: this.#cursor() }, handlers),
-      onEvent: (event) => this.#receive(event),
-      onChange,
-    });
     this.#reducer = new Reducer(from);
     this.#startsAnew = from.head === -1 && after === undefined;
+    this.#subscription = client.followTask(taskId, {
+      cursor: () => this.#cursor(),
+      includes: (id) => this.tree.tasks[id] !== undefined,
+      event: (event) => this.#receive(event),
+      onConnection: onChange,
+    });
     this.#endWithRoot();
-    if (this.connection.state !== "ended") this.#line.open();
   }
 
   get connection(): ConnectionInfo {
-    return this.#line.connection;
+    return this.#subscription.connection;
   }
 
   get tree(): TaskTree {
     return this.#reducer.state;
   }
 
-  /** Starts the wait for the next frame. Once a batch, because a timer per frame costs more than the frame. */
-  heard(): void {
-    this.#line.heard();
-  }
-
   close(): void {
-    this.#line.close();
+    this.#subscription.close();
   }
 
   #cursor(): number | undefined {
@@ -89,7 +88,8 @@ export class TaskFollower {
   }
 
   #receive(event: TaskEvent | StreamEvent): void {
-    if (!this.#line.isLiveNow()) this.#options.onChange();
+    this.#options.onEvent(event);
+    this.#options.onChange();
     try {
       this.#take(event);
     } catch (error) {
@@ -106,12 +106,12 @@ export class TaskFollower {
         this.#startsAnew = false;
         return this.#endWithRoot();
       case "task.heartbeat":
-        return this.#line.succeeded();
+        return;
       case "task.resync_required":
         this.#startsAnew = true; // a snapshot or the end follows
         return;
       case "task.stream.refused":
-        return this.#line.stop({ state: "refused", reason: event.message });
+        return this.#subscription.stop({ state: "refused", reason: event.message });
       default:
         // Else it is no part of the state, or a word of the connection that is not known yet.
         if (isStored(event)) this.#onStored(event);
@@ -120,11 +120,10 @@ export class TaskFollower {
 
   #onOpened(event: Extract<StreamEvent, { type: "task.stream.opened" }>): void {
     if (majorOf(event.protocol_version) !== majorOf(protocolVersion))
-      return this.#line.stop({
+      return this.#subscription.stop({
         state: "refused",
         reason: `the server speaks version ${event.protocol_version} of the task stream, this reader ${protocolVersion}`,
       });
-    this.#line.heartbeatMs = event.heartbeat_ms;
     const { epoch = 0, recovered_at, head } = event;
     const known = Math.max(this.#epoch, this.#rootOf(this.tree)?.epoch ?? 0);
     this.#epoch = epoch;
@@ -147,14 +146,14 @@ export class TaskFollower {
     }
     const before = this.#reducer.head;
     this.#reducer.apply(event);
-    if (this.#reducer.head > before) this.#line.succeeded();
+    if (this.#reducer.head > before) this.#subscription.succeeded();
     if (hasEnded(statusAfter(event.type))) this.#endWithRoot();
   }
 
   #endWithRoot(): void {
     const status = this.#rootOf(this.tree)?.status;
     if (status !== undefined && hasEnded(status))
-      this.#line.stop({ state: "ended", reason: status });
+      this.#subscription.stop({ state: "ended", reason: status });
   }
 
   #rootOf(tree: TaskTree) {
@@ -163,7 +162,7 @@ export class TaskFollower {
 
   #startAnew(reason: string): void {
     this.#startsAnew = true;
-    this.#line.retry(reason);
+    this.#subscription.retry(reason);
   }
 }
 

@@ -1,20 +1,32 @@
+import type { EventClient } from "./connection/event-client.ts";
+import type { ConnectionInfo, Schedule } from "./connection/reconnecting-stream.ts";
+import type { StreamEvent, TaskEvent } from "./events.ts";
 import type { OutputItem, RetractedItem } from "./items.ts";
 import type { TaskTree, TaskView } from "./state.ts";
 import {
+  singleTaskClient,
   TaskFollower,
   type Connect,
-  type ConnectionInfo,
   type FollowOptions,
-  type Schedule,
 } from "./task-follower.ts";
 import { taskView } from "./view.ts";
 
-export interface TaskStoreOptions {
-  connect: Connect;
+export type TaskStoreOptions = {
   schedule: Schedule;
-  /** Spreads the waits, so that the readers of a server that comes back do not all come at once: `Math.random`. */
-  random?: () => number;
-}
+  /** Receives each event of a task that is followed, and of its sub-agents, before the store applies it. */
+  onEvent?: (rootTaskId: string, event: TaskEvent | StreamEvent) => void;
+} & (
+  | {
+      /** All tasks on the one connection of a client, which `followChats` can share. */
+      client: EventClient;
+    }
+  | {
+      /** A connection for each task. */
+      connect: Connect;
+      /** Spreads the waits, so that the readers of a server that comes back do not all come at once: `Math.random`. */
+      random?: () => number;
+    }
+);
 
 export interface TaskStoreClient {
   /** Begins to follow; does nothing for a task that is followed already. */
@@ -36,24 +48,18 @@ export interface TaskStoreClient {
 }
 
 /**
- * Follows tasks, takes a cut connection up again where it ended, and tells once for all that came before a flush of
+ * Follows tasks, reconnects where each of them got to, and notifies subscribers once for all that came before a timer of
  * 0 ms. It has no platform: a page hands in its own.
  *
  * ```ts
- * const store = createTaskStore({
- *   connect({ task_id, after }, { event, closed }) {
- *     const query = after === undefined ? "" : `?after=${after}`;
- *     const source = new EventSource(`/api/tasks/${task_id}/events${query}`);
- *     source.onmessage = ({ data }) => event(JSON.parse(data));
- *     source.onerror = () => { source.close(); closed("the connection was lost"); };
- *     return source;
- *   },
- *   schedule(ms, run) {
- *     const timer = setTimeout(run, ms);
- *     return () => clearTimeout(timer);
- *   },
- *   random: Math.random,
- * });
+ * const schedule = (ms, run) => {
+ *   const timer = setTimeout(run, ms);
+ *   return () => clearTimeout(timer);
+ * };
+ * const transport = eventsOverFetch(globalThis, { base: "" });
+ * const client = new EventClient({ transport, schedule, random: Math.random });
+ * const store = createTaskStore({ client, schedule });
+ * client.open();
  * store.follow("task_1");
  * store.subscribe("task_1", () => draw(store.view("task_1")));
  * ```
@@ -75,9 +81,15 @@ class Store implements TaskStoreClient {
   follow(taskId: string, options: FollowOptions = {}): void {
     const task = this.#task(taskId);
     if (task.follower !== undefined) return;
-    const { connect, schedule, random = () => 1 } = this.#options;
-    const onChange = () => this.#hear(taskId);
-    task.follower = new TaskFollower({ ...options, taskId, connect, schedule, random, onChange });
+    const client = this.#client();
+    task.follower = new TaskFollower({
+      ...options,
+      taskId,
+      client,
+      onEvent: (event) => this.#options.onEvent?.(taskId, event),
+      onChange: () => this.#hear(taskId),
+    });
+    if (!("client" in this.#options)) client.open();
     show(task);
     this.#hear(taskId);
   }
@@ -133,6 +145,12 @@ class Store implements TaskStoreClient {
     this.#cancelFlush = undefined;
   }
 
+  #client(): EventClient {
+    if ("client" in this.#options) return this.#options.client;
+    const { connect, schedule, random = () => 1 } = this.#options;
+    return singleTaskClient(connect, { schedule, random });
+  }
+
   #task(taskId: string): Followed {
     let task = this.#tasks.get(taskId);
     if (task === undefined) {
@@ -167,7 +185,6 @@ class Store implements TaskStoreClient {
     for (const taskId of this.#heard) {
       const task = this.#tasks.get(taskId);
       if (task === undefined) continue;
-      task.follower?.heard();
       show(task);
       if (task.isUntold) changed.push(task);
       task.isUntold = false;

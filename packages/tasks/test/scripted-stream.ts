@@ -9,6 +9,7 @@ import {
   type TaskEvent,
   type TaskStoreClient,
 } from "@deltawire/tasks";
+import { Clock } from "./clock.ts";
 import { sampleLog } from "./sample-log.ts";
 
 export type Frame = TaskEvent | StreamEvent;
@@ -25,8 +26,7 @@ export class Script {
   readonly store: TaskStoreClient;
   /** What is done when a connection is opened; nothing unless a test says so. */
   onConnect: (opening: Opening) => void = () => {};
-  #now = 0;
-  readonly #timers = new Map<object, { at: number; run: () => void }>();
+  readonly #clock = new Clock();
 
   constructor(random?: () => number) {
     this.store = createTaskStore({
@@ -42,11 +42,11 @@ export class Script {
   }
 
   get now(): number {
-    return this.#now;
+    return this.#clock.now;
   }
 
   get timers(): number {
-    return this.#timers.size;
+    return this.#clock.timers;
   }
 
   get last(): Opening {
@@ -61,24 +61,11 @@ export class Script {
   }
 
   later(ms: number, run: () => void): () => void {
-    const key = {};
-    this.#timers.set(key, { at: this.#now + ms, run });
-    return () => void this.#timers.delete(key);
+    return this.#clock.schedule(ms, run);
   }
 
-  /** Lets time pass, and all that is due in it happen. */
   pass(ms = 0): void {
-    const end = this.#now + ms;
-    for (;;) {
-      const due = [...this.#timers].filter(([, timer]) => timer.at <= end);
-      due.sort(([, a], [, b]) => a.at - b.at);
-      const [first] = due;
-      if (first === undefined) break;
-      this.#timers.delete(first[0]);
-      this.#now = Math.max(this.#now, first[1].at);
-      first[1].run();
-    }
-    this.#now = end;
+    this.#clock.pass(ms);
   }
 
   /** On the last connection, and flushed. */

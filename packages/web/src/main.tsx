@@ -4,7 +4,7 @@ import { Entrance } from "./app/entrance.tsx";
 import { offersReload } from "./app/offers-reload.ts";
 import { sharesSession } from "./app/shares-session.ts";
 import { showPreferences, Spoken } from "./app/shown-preferences.tsx";
-import { browserWorld } from "./gateway/world.ts";
+import { browserWorld } from "./browser/world.ts";
 import { PageContext } from "./hooks/use-page.ts";
 import { createPage } from "./state/create-page.ts";
 import "./parts/theme.css";

@@ -1,9 +1,9 @@
 import { onTestFinished } from "vitest";
-import { memoryStorage, type KeptStorage, type Leaving, type World } from "../src/gateway/world.ts";
-import { cell, type Cell } from "../src/state/cell.ts";
+import { memoryStorage, type KeptStorage, type Leaving, type World } from "../src/browser/world.ts";
+import { cell, type Cell } from "../src/cell.ts";
 import { createPage } from "../src/state/create-page.ts";
 import type { Page } from "../src/state/page.ts";
-import type { Route } from "../src/state/route.ts";
+import type { Route } from "../src/browser/route.ts";
 
 export interface NodeWorld extends World {
   /** As if the person looked elsewhere, or the network went. */

@@ -130,8 +130,8 @@ async function serveTaskEvents(call: Call, { tasks, streams }: TaskServer): Prom
 const mostTasks = 100;
 
 /**
- * Tasks, and with `chats` the changes of chats, on one connection. A page that asks for the latter is not to lose all of it
- * for one task that is gone: it is told in the stream. Whoever follows tasks alone is told by the status.
+ * Tasks, and with `chats` the changes of chats, on one connection. A task that is gone is refused in the stream, so that the
+ * rest goes on; by the status where there is no rest.
  */
 async function serveEvents(call: Call, { tasks, streams }: TaskServer): Promise<void> {
   const { request, url } = call;
@@ -153,10 +153,11 @@ async function serveEvents(call: Call, { tasks, streams }: TaskServer): Promise<
   const refused: { taskId: string; problem: Problem }[] = [];
   for (const { taskId } of named) {
     const problem = await rootProblem(taskId, tasks);
-    if (problem === undefined) continue;
-    if (chats === undefined) throw problem;
-    refused.push({ taskId, problem });
+    if (problem !== undefined) refused.push({ taskId, problem });
   }
+  const [first] = refused;
+  if (first !== undefined && refused.length === named.length && chats === undefined)
+    throw first.problem;
   await streams.serve(call, {
     cursors: named
       .filter(({ taskId }) => !refused.some((one) => one.taskId === taskId))

@@ -29,7 +29,7 @@ import type {
   UndoBody,
   VariablesReply,
 } from "./api.ts";
-import { ChatApiError, errorOf } from "./client-error.ts";
+import { ChatApiError, errorOf } from "../api-error.ts";
 
 /** What is needed of `fetch`: the platform's own fits. */
 export type FetchLike = (url: string, request: FetchRequest) => Promise<FetchReply>;

@@ -1,16 +1,16 @@
-import {
-  Reconnecting,
-  type ConnectionInfo,
-  type LineHandlers,
-  type Schedule,
-} from "../reconnecting.ts";
+import { EventClient, type Subscription } from "../connection/event-client.ts";
+import type {
+  ConnectionInfo,
+  Schedule,
+  TransportHandlers,
+} from "../connection/reconnecting-stream.ts";
 import type { ChatFeedEvent } from "./api.ts";
 import type { ChatChange } from "./chat-store.ts";
 
 /** Opens `GET /api/chats/events`, with `?after=` unless it is undefined. */
 export type ConnectChats = (
   after: number | undefined,
-  handlers: LineHandlers<ChatFeedEvent | ChatChange>,
+  handlers: TransportHandlers<ChatFeedEvent | ChatChange>,
 ) => { close(): void };
 
 export interface ChatsHandlers {
@@ -18,8 +18,11 @@ export interface ChatsHandlers {
   /** It is not known what was missed: the list has to be read anew. It is up to date as of now. */
   reset: () => void;
   connection?: (connection: ConnectionInfo) => void;
+  /** Receives each event of the feed, after it was applied. */
+  event?: (event: ChatFeedEvent | ChatChange) => void;
 }
 
+/** Of a connection for the chats alone. */
 export interface FollowChatsOptions {
   schedule: Schedule;
   /** Spreads the waits, so that the readers of a server that comes back do not all come at once: `Math.random`. */
@@ -36,46 +39,56 @@ export interface FollowedChats {
 }
 
 /**
- * Follows the changes of all chats, and takes a cut connection up again where it ended.
+ * Follows the changes of all chats, and reconnects where it got to. The first argument is the client whose connection it
+ * shares, or opens a connection of its own, which needs a `schedule`.
  *
  * ```ts
- * const followed = followChats(
- *   (after, { event, closed }) => {
- *     const source = new EventSource(`/api/chats/events${after === undefined ? "" : `?after=${after}`}`);
- *     source.onmessage = ({ data }) => event(JSON.parse(data));
- *     source.onerror = () => { source.close(); closed("the connection was lost"); };
- *     return source;
- *   },
- *   { change: (change) => list.take(change), reset: () => list.readAnew() },
- *   { schedule },
- * );
+ * const followed = followChats(client, {
+ *   change: (change) => list.apply(change),
+ *   reset: () => list.reload(),
+ * });
  * ```
  */
+export function followChats(
+  client: EventClient,
+  handlers: ChatsHandlers,
+  options?: Pick<FollowChatsOptions, "after">,
+): FollowedChats;
 export function followChats(
   connect: ConnectChats,
   handlers: ChatsHandlers,
   options: FollowChatsOptions,
+): FollowedChats;
+export function followChats(
+  source: EventClient | ConnectChats,
+  handlers: ChatsHandlers,
+  { after, ...options }: Partial<FollowChatsOptions> = {},
 ): FollowedChats {
-  return new ChatsFollower(connect, handlers, options);
+  if (source instanceof EventClient) return new ChatsFollower(source, handlers, after);
+  const { schedule, random = () => 1 } = options as FollowChatsOptions;
+  const client = new EventClient({
+    schedule,
+    random,
+    transport: ({ chats }, line) => source(chats?.after, line),
+  });
+  const follower = new ChatsFollower(client, handlers, after);
+  client.open();
+  return follower;
 }
 
 class ChatsFollower implements FollowedChats {
   readonly #handlers: ChatsHandlers;
-  readonly #line: Reconnecting<ChatFeedEvent | ChatChange>;
+  readonly #subscription: Subscription;
   #stamp: number | undefined;
 
-  constructor(connect: ConnectChats, handlers: ChatsHandlers, options: FollowChatsOptions) {
-    const { schedule, random = () => 1, after } = options;
+  constructor(client: EventClient, handlers: ChatsHandlers, after: number | undefined) {
     this.#handlers = handlers;
     this.#stamp = after;
-    this.#line = new Reconnecting({
-      schedule,
-      random,
-      connect: (line) => connect(this.#stamp, line),
-      onEvent: (event) => this.#receive(event),
-      onChange: () => handlers.connection?.(this.#line.connection),
+    this.#subscription = client.followChats({
+      cursor: () => this.#stamp,
+      event: (event) => this.#receive(event as ChatFeedEvent | ChatChange),
+      onConnection: () => handlers.connection?.(this.connection),
     });
-    this.#line.open();
   }
 
   get stamp(): number | undefined {
@@ -83,36 +96,31 @@ class ChatsFollower implements FollowedChats {
   }
 
   get connection(): ConnectionInfo {
-    return this.#line.connection;
+    return this.#subscription.connection;
   }
 
   close(): void {
-    this.#line.close();
+    this.#subscription.close();
   }
 
   #receive(event: ChatFeedEvent | ChatChange): void {
-    this.#line.isLiveNow();
     switch (event.type) {
       case "chats.opened":
-        this.#line.heartbeatMs = event.heartbeat_ms;
-        // Without one the feed begins at its head.
+        // Without a cursor the feed begins at its head.
         this.#stamp ??= event.head;
         break;
       case "chats.reset":
         this.#stamp = event.head;
         this.#handlers.reset();
         break;
-      case "chats.heartbeat":
-        this.#line.succeeded();
-        break;
       case "chat.changed":
       case "chat.removed":
-        this.#line.succeeded();
+        this.#subscription.succeeded();
         this.#stamp = event.stamp;
         this.#handlers.change(event);
         break;
-      default: // a word that is not known yet
+      default: // a heartbeat, or a type that is not known yet
     }
-    this.#line.heard();
+    this.#handlers.event?.(event);
   }
 }

@@ -149,7 +149,7 @@ export {
   type FetchReply,
   type FetchRequest,
 } from "./client.ts";
-export { ChatApiError } from "./client-error.ts";
+export { ChatApiError } from "../api-error.ts";
 export {
   followChats,
   type ChatsHandlers,

@@ -120,7 +120,7 @@ describe("following the changes of chats", () => {
   function script(after?: number) {
     const asked: (number | undefined)[] = [];
     const told: string[] = [];
-    const timers = new Map<number, () => void>();
+    const timers = new Map<number, { ms: number; run: () => void }>();
     let line: Parameters<ConnectChats>[1] | undefined;
     let number = 0;
     let openStreams = 0;
@@ -137,9 +137,9 @@ describe("following the changes of chats", () => {
       },
       {
         ...(after === undefined ? {} : { after }),
-        schedule(_ms, run) {
+        schedule(ms, run) {
           const id = (number += 1);
-          timers.set(id, run);
+          timers.set(id, { ms, run });
           return () => timers.delete(id);
         },
       },
@@ -155,11 +155,16 @@ describe("following the changes of chats", () => {
       },
       cut: () => line?.closed(),
       refuse: () => line?.refused("no token"),
-      /** The one thing that is waited for happens. */
+      /** What is due at once happens, and then the one thing that is waited for. */
       pass: () => {
-        const [[id, run] = []] = timers;
+        const due = [...timers].filter(([, { ms }]) => ms === 0);
+        for (const [id, { run }] of due) {
+          timers.delete(id);
+          run();
+        }
+        const [[id, waited] = []] = timers;
         if (id !== undefined) timers.delete(id);
-        run?.();
+        waited?.run();
       },
     };
   }

@@ -3,7 +3,7 @@ import type { TaskTree } from "@deltawire/tasks";
 import type { AnswerNode, AnswerVersion, Chat } from "@deltawire/tasks/chats";
 import { useCell } from "../hooks/use-cell.ts";
 import { usePage } from "../hooks/use-page.ts";
-import { cell, type Cell } from "../state/cell.ts";
+import { cell, type Cell } from "../cell.ts";
 import { HouseContext, useHouseOrOwn } from "../parts/house.ts";
 import type { OpenChat } from "../state/page.ts";
 import { keptAnswer, liveAnswer, type AnswerView } from "./answer-view.ts";

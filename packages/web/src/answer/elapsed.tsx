@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from "react";
-import { cell } from "../state/cell.ts";
+import { cell } from "../cell.ts";
 import { useFormat } from "../words/format.ts";
 
 /** The time that something takes, while it takes it; nothing where nobody knows when it began. Draws itself alone. */

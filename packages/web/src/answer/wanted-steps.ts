@@ -1,5 +1,5 @@
 import { usePicked } from "../hooks/use-cell.ts";
-import { cell } from "../state/cell.ts";
+import { cell } from "../cell.ts";
 import type { CallView, StepView } from "./timeline-view.ts";
 
 /** The way to the call, or to the message, that somebody went to last: these are drawn, wherever they are. */

@@ -13,7 +13,7 @@ import { Icon } from "../parts/icon.tsx";
 import { Menu } from "../parts/menu.tsx";
 import { Spinner } from "../parts/signs.tsx";
 import { Toasts } from "../parts/toasts.tsx";
-import { hashOf, type Route } from "../state/route.ts";
+import { hashOf, type Route } from "../browser/route.ts";
 import { unreachable } from "../unreachable.ts";
 import { useWords } from "../words/use-words.ts";
 import { ConnectionNotice } from "./connection-notice.tsx";

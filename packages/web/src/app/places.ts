@@ -1,5 +1,5 @@
 import type { IconName } from "../parts/icon.tsx";
-import type { Route } from "../state/route.ts";
+import type { Route } from "../browser/route.ts";
 
 /** Where the navigation leads. */
 interface Place {

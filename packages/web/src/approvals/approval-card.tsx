@@ -5,7 +5,7 @@ import { Blocks } from "../blocks/blocks.tsx";
 import { usePicked } from "../hooks/use-cell.ts";
 import { usePage } from "../hooks/use-page.ts";
 import { Icon } from "../parts/icon.tsx";
-import { hashOf } from "../state/route.ts";
+import { hashOf } from "../browser/route.ts";
 import { useFormat } from "../words/format.ts";
 import type { Writing } from "../state/written-decisions.ts";
 import { Choices } from "./choices.tsx";

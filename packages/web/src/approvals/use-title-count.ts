@@ -2,7 +2,7 @@ import { useEffect } from "react";
 import { usePicked } from "../hooks/use-cell.ts";
 import { useOpenChat } from "../hooks/use-open-chat.ts";
 import { usePage } from "../hooks/use-page.ts";
-import { cell } from "../state/cell.ts";
+import { cell } from "../cell.ts";
 import type { ListState, OpenChatState } from "../state/page.ts";
 import { nameInList, nameOfChat } from "../texts/name-of-chat.ts";
 

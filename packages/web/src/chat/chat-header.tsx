@@ -18,7 +18,7 @@ import { Icon } from "../parts/icon.tsx";
 import { Menu, type MenuItem } from "../parts/menu.tsx";
 import { Tag } from "../parts/signs.tsx";
 import type { OpenChatState } from "../state/page.ts";
-import { hashOf } from "../state/route.ts";
+import { hashOf } from "../browser/route.ts";
 import { nameOfChat } from "../texts/name-of-chat.ts";
 import { useFormat } from "../words/format.ts";
 import { useWords } from "../words/use-words.ts";

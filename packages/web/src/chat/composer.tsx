@@ -6,7 +6,7 @@ import { usePage } from "../hooks/use-page.ts";
 import { Button } from "../parts/button.tsx";
 import { focusComposer } from "../parts/composer-focus.ts";
 import type { OpenChat } from "../state/page.ts";
-import { hashOf } from "../state/route.ts";
+import { hashOf } from "../browser/route.ts";
 import { useWords } from "../words/use-words.ts";
 import { AnswererCommands } from "./answerer-commands.tsx";
 import { AttachedList } from "./attached-list.tsx";

@@ -1,5 +1,5 @@
 import { leavesEnd } from "../answer/go-to-call.ts";
-import { cell, type Cell } from "../state/cell.ts";
+import { cell, type Cell } from "../cell.ts";
 import {
   afterGrowth,
   afterScroll,

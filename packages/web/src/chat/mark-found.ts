@@ -1,4 +1,4 @@
-import { inFrame } from "../gateway/browser-frames.ts";
+import { inFrame } from "../browser/frames.ts";
 import { foundInLine, lines, type Wanted } from "./found-places.ts";
 
 /** A browser slows down with thousands. */

@@ -4,7 +4,7 @@ import { usePage } from "../hooks/use-page.ts";
 import { Button } from "../parts/button.tsx";
 import { Icon, type IconName } from "../parts/icon.tsx";
 import { Empty } from "../parts/signs.tsx";
-import { hashOf } from "../state/route.ts";
+import { hashOf } from "../browser/route.ts";
 import { useWords } from "../words/use-words.ts";
 import { Composer } from "./composer.tsx";
 import { composerWords } from "./composer-words.ts";

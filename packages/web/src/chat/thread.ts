@@ -1,6 +1,6 @@
 import { createContext, useContext } from "react";
 import { currentPath, type Chat, type ChatNode } from "@deltawire/tasks/chats";
-import { cell, type Cell, type WritableCell } from "../state/cell.ts";
+import { cell, type Cell, type WritableCell } from "../cell.ts";
 import type { OpenChat } from "../state/page.ts";
 
 /** What the parts of one conversation have in common. */

@@ -1,5 +1,5 @@
 import type { Attachment } from "@deltawire/tasks/chats";
-import { cell, type Cell } from "../state/cell.ts";
+import { cell, type Cell } from "../cell.ts";
 import { keepByChat, type KeptByChat } from "../state/kept-by-chat.ts";
 import type { Draft, Page } from "../state/page.ts";
 

@@ -1,7 +1,7 @@
 import type { ChatSettings } from "@deltawire/tasks/chats";
 import { useCell, usePicked } from "../hooks/use-cell.ts";
 import { usePage } from "../hooks/use-page.ts";
-import type { Cell } from "../state/cell.ts";
+import type { Cell } from "../cell.ts";
 import type { OpenChat, OpenChatState } from "../state/page.ts";
 import type { SettingsPatch } from "./settings-form.ts";
 import { whoAnswersNow } from "./who-answers.ts";

@@ -2,7 +2,7 @@ import { useLayoutEffect } from "react";
 import { usePage } from "../hooks/use-page.ts";
 import { isCharacter, isWriting } from "../parts/key-press.ts";
 import type { OpenChat } from "../state/page.ts";
-import { hashOf } from "../state/route.ts";
+import { hashOf } from "../browser/route.ts";
 
 /** While a chat is loading there is no composer yet: what is typed or pasted meanwhile is added to its draft. */
 export function useTypedEarly(chat: OpenChat): void {

@@ -1,6 +1,6 @@
 import { useRef, useSyncExternalStore } from "react";
 import { isSame } from "../same.ts";
-import type { Cell } from "../state/cell.ts";
+import type { Cell } from "../cell.ts";
 
 /** Draws again when the cell's value changes. */
 export function useCell<Value>(source: Cell<Value>): Value {

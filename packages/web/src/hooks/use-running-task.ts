@@ -1,6 +1,6 @@
 import type { TaskTree } from "@deltawire/tasks";
 import type { AnswerVersion } from "@deltawire/tasks/chats";
-import { cell } from "../state/cell.ts";
+import { cell } from "../cell.ts";
 import { usePicked } from "./use-cell.ts";
 import { usePage } from "./use-page.ts";
 

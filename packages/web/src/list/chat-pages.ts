@@ -1,5 +1,5 @@
 import type { ChatListReply, ChatSummary } from "@deltawire/tasks/chats";
-import { cell, type Cell } from "../state/cell.ts";
+import { cell, type Cell } from "../cell.ts";
 import type { ListState } from "../state/page.ts";
 
 /** Chats that the page's own list does not hold: those with a tag, those that were deleted. */

@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from "react";
-import { cell } from "../state/cell.ts";
+import { cell } from "../cell.ts";
 
 /** The time to the minute, for "today" and "yesterday". */
 export function useNow(): Date {

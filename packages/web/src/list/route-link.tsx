@@ -1,6 +1,6 @@
 import type { ComponentProps, KeyboardEvent } from "react";
 import { usePage } from "../hooks/use-page.ts";
-import { hashOf, type Route } from "../state/route.ts";
+import { hashOf, type Route } from "../browser/route.ts";
 import { moveFocus } from "./row-focus.ts";
 
 interface RouteLinkProps extends ComponentProps<"a"> {

@@ -1,5 +1,5 @@
 import type { ChatClient, FoundChat } from "@deltawire/tasks/chats";
-import { cell, type Cell } from "../state/cell.ts";
+import { cell, type Cell } from "../cell.ts";
 
 export type SearchState =
   | { readonly is: "idle" }

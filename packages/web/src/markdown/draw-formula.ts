@@ -1,5 +1,5 @@
 import type { formulaNode as FormulaNode } from "./katex.ts";
-import { inFrame } from "../gateway/browser-frames.ts";
+import { inFrame } from "../browser/frames.ts";
 import { whenIdle } from "./idle.ts";
 
 /** A longer one would hold up the page. */

@@ -1,4 +1,4 @@
-import { cell } from "../state/cell.ts";
+import { cell } from "../cell.ts";
 
 /** The modal dialogs that are open, the topmost last. All that is not in that one cannot be pressed. */
 export const openDialogs = cell<readonly HTMLDialogElement[]>([]);

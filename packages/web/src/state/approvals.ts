@@ -6,8 +6,8 @@ import {
   type DecisionBody,
   type PendingApproval,
 } from "@deltawire/tasks/chats";
-import type { KeptStorage } from "../gateway/world.ts";
-import { cell } from "./cell.ts";
+import type { KeptStorage } from "../browser/world.ts";
+import { cell } from "../cell.ts";
 import type { Approvals } from "./page.ts";
 import type { Telling } from "./telling.ts";
 import { createWrittenDecisions } from "./written-decisions.ts";

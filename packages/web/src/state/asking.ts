@@ -1,6 +1,6 @@
+import { backoff } from "@deltawire/tasks";
 import { ChatApiError } from "@deltawire/tasks/chats";
-import { waitAfter } from "../gateway/waits.ts";
-import type { World } from "../gateway/world.ts";
+import type { World } from "../browser/world.ts";
 
 const mostTries = 6;
 /** Said by a gateway, or by what stands before it, that is not there for a moment. */
@@ -25,7 +25,7 @@ export async function askUntilAnswered<Reply>(
       return await ask();
     } catch (failure) {
       if (!isPassing(failure) || failures + 1 >= mostTries) throw failure;
-      const wait = waitAfter(failures + 1, random());
+      const wait = backoff(failures + 1, random());
       await new Promise<void>((resolve) => void schedule(wait, resolve));
     }
   }

@@ -5,10 +5,10 @@ import {
   type ChatSummary,
   type PersonEdit,
 } from "@deltawire/tasks/chats";
-import { cell } from "./cell.ts";
+import { cell } from "../cell.ts";
 import { editAt } from "./editing.ts";
 import type { ChatList, ListState } from "./page.ts";
-import type { Router } from "./route.ts";
+import type { Router } from "../browser/route.ts";
 import { textOf, type Telling } from "./telling.ts";
 
 export interface ChatListOptions {

@@ -1,4 +1,4 @@
-import { cell, type Cell } from "./cell.ts";
+import { cell, type Cell } from "../cell.ts";
 
 /** Something that a person can do by a key, and find in the palette and in the list of shortcuts. */
 export interface Command {

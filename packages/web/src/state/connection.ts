@@ -1,14 +1,14 @@
-import type { EventLine, LineState } from "../gateway/event-line.ts";
-import { waitAfter } from "../gateway/waits.ts";
-import type { World } from "../gateway/world.ts";
+import { backoff, type ConnectionInfo, type EventClient } from "@deltawire/tasks";
+import { ChatApiError } from "@deltawire/tasks/chats";
+import type { World } from "../browser/world.ts";
 import { unreachable } from "../unreachable.ts";
-import { cell, type Cell } from "./cell.ts";
-import type { Connection, Session } from "./page.ts";
+import { cell, type Cell } from "../cell.ts";
+import type { Connection, Session, StoreTrouble } from "./page.ts";
 
 export interface ConnectionOptions {
   readonly world: World;
   readonly session: Pick<Session, "state" | "check">;
-  readonly line: Pick<EventLine, "state" | "open" | "shut">;
+  readonly events: Pick<EventClient, "connection" | "subscribe" | "open" | "shut" | "retryNow">;
   /** The gateway lets this page in. */
   readonly onOpen: () => void;
   /** The stream runs, for the first time or again. */
@@ -20,12 +20,14 @@ const backForMs = 5000;
 /** The session is good and the stream was refused: something between the two has changed. */
 const openAgainMs = 2000;
 
-/** Opens the line when the gateway lets this page in, and tells how it stands with it. */
+/** Opens the event stream when the gateway lets this page in, and says how the connection is. */
 export function keepConnected(options: ConnectionOptions): {
   connection: Cell<Connection>;
+  /** Instead of waiting for the next try. */
+  reconnect: () => void;
   close: () => void;
 } {
-  const { world, session, line, onOpen, onLive } = options;
+  const { world, session, events, onOpen, onLive } = options;
   const connection = cell<Connection>({ is: "connecting" });
   /** Of the gateway that this page came from. */
   let version: string | undefined;
@@ -47,7 +49,7 @@ export function keepConnected(options: ConnectionOptions): {
   const show = () => {
     const live: Connection = isBack ? { is: "live", again: true } : { is: "live" };
     const whenLive: Connection = isOutdated ? { is: "outdated" } : live;
-    connection.set(connectionOf(line.state.get(), whenLive, connection.get()));
+    connection.set(connectionOf(events.connection, whenLive, connection.get(), world));
   };
   const sayBack = () => {
     isBack = true;
@@ -64,17 +66,18 @@ export function keepConnected(options: ConnectionOptions): {
       case "checking":
         return;
       case "open":
+        if (failures > 0) connection.set({ is: "connecting" });
         failures = 0;
         version ??= state.version;
         isOutdated = state.version !== version;
         show();
-        line.open();
+        events.open();
         return onOpen();
       case "needs token":
-        line.shut();
+        events.shut();
         return connection.set({ is: "connecting" });
       case "unreachable": {
-        const wait = waitAfter(failures, world.random());
+        const wait = backoff(failures, world.random());
         failures += 1;
         checkIn(wait);
         if (!world.isOnline()) return connection.set({ is: "offline" });
@@ -86,17 +89,17 @@ export function keepConnected(options: ConnectionOptions): {
     }
   };
 
-  const hearLine = () => {
+  const onEvents = () => {
     if (session.state.get().is !== "open") return;
-    const state = line.state.get();
-    if (state.is === "refused") {
+    const { state } = events.connection;
+    if (state === "refused") {
       void session.check().then(openAgain);
       return;
     }
-    if (state.is === "lost" || state.is === "offline") wasLost = true;
-    if (state.is === "live" && wasLost) sayBack();
+    if (state === "waiting" || state === "offline") wasLost = true;
+    if (state === "live" && wasLost) sayBack();
     show();
-    if (state.is !== "live") return;
+    if (state !== "live") return;
     // Another gateway may have come back.
     if (wasLost) void session.check();
     wasLost = false;
@@ -104,12 +107,12 @@ export function keepConnected(options: ConnectionOptions): {
   };
 
   const openAgain = () => {
-    if (session.state.get().is === "open") nextIn(openAgainMs, () => line.open());
+    if (session.state.get().is === "open") nextIn(openAgainMs, () => events.open());
   };
 
   const leave = [
     session.state.subscribe(hearSession),
-    line.state.subscribe(hearLine),
+    events.subscribe(onEvents),
     world.onChange(() => {
       if (session.state.get().is === "unreachable" && world.isOnline()) checkIn(0);
     }),
@@ -117,6 +120,11 @@ export function keepConnected(options: ConnectionOptions): {
   void session.check();
   return {
     connection,
+    reconnect() {
+      connection.set({ is: "connecting" });
+      if (session.state.get().is === "unreachable") checkIn(0);
+      else events.retryNow();
+    },
     close() {
       isClosed = true;
       cancelNext?.();
@@ -126,18 +134,37 @@ export function keepConnected(options: ConnectionOptions): {
   };
 }
 
-function connectionOf(state: LineState, whenLive: Connection, before: Connection): Connection {
-  switch (state.is) {
+function connectionOf(
+  { state, reason = "", retryAt, cause }: ConnectionInfo,
+  whenLive: Connection,
+  before: Connection,
+  world: Pick<World, "isOnline">,
+): Connection {
+  switch (state) {
     case "live":
       return whenLive;
-    case "asleep":
+    case "idle":
+    case "suspended":
     case "refused":
+    case "ended":
       return before; // Nobody looks, or it is about to be something else.
     case "connecting":
-    case "lost":
+      // Said until it is live: each try would else be news.
+      if (before.is === "lost") return { ...before, retryAt: undefined };
+      return before.is === "offline" && !world.isOnline() ? before : { is: "connecting" };
     case "offline":
-      return state;
+      return { is: "offline" };
+    case "waiting": {
+      const store = storeTroubleIn(cause);
+      return { is: "lost", reason, retryAt, ...(store === undefined ? {} : { store }) };
+    }
     default:
       return unreachable(state);
   }
+}
+
+function storeTroubleIn(cause: unknown): StoreTrouble | undefined {
+  if (!(cause instanceof ChatApiError) || cause.code !== "store_unavailable") return undefined;
+  const isInUse = cause.reason === "store_in_use";
+  return { isInUse, message: (isInUse ? cause.detail : undefined) ?? cause.message };
 }

@@ -1,3 +1,4 @@
+import { EventClient, eventsOverFetch } from "@deltawire/tasks";
 import {
   createChatClient,
   followChats,
@@ -5,14 +6,13 @@ import {
   type ChatChange,
   type ChatSettings,
 } from "@deltawire/tasks/chats";
-import { EventLine } from "../gateway/event-line.ts";
-import { createSession } from "../gateway/session.ts";
-import type { World } from "../gateway/world.ts";
+import { createSession } from "./session.ts";
+import type { World } from "../browser/world.ts";
 import { isSame } from "../same.ts";
 import { languageOf } from "../words/words.ts";
 import { createApprovals } from "./approvals.ts";
 import { askOnce } from "./asking.ts";
-import { cell } from "./cell.ts";
+import { cell } from "../cell.ts";
 import { createChatList } from "./chat-list.ts";
 import { createCommands } from "./commands.ts";
 import { keepConnected } from "./connection.ts";
@@ -44,7 +44,12 @@ export function createPage(world: World): Page {
     return reply;
   };
   const client = createChatClient({ fetch, base });
-  const line = new EventLine(world);
+  const events = new EventClient({
+    transport: eventsOverFetch({ AbortController, TextDecoder, fetch: world.fetch }, { base }),
+    schedule,
+    random: world.random,
+    host: world,
+  });
   const drafts = createDrafts({
     world,
     onNotKept: () => telling.error(telling.words().draftNotKept),
@@ -52,12 +57,12 @@ export function createPage(world: World): Page {
   const readChoices = createChoices({
     client,
     world,
-    mayAsk: () => session.state.get().is === "open" && line.state.get().is === "live",
+    mayAsk: () => session.state.get().is === "open" && events.connection.state === "live",
   });
   const retrying = cell<ReadonlySet<string>>(new Set());
 
   const tasks = new FollowedTasks({
-    connect: line.connectTask,
+    client: events,
     world,
     onChange() {
       approvals.look();
@@ -98,34 +103,30 @@ export function createPage(world: World): Page {
   };
   /** Where the feed began. */
   let began: number | undefined;
-  const followed = followChats(
-    (after, handlers) =>
-      line.connectChats(after, {
-        ...handlers,
-        event(event) {
-          handlers.event(event);
-          if (event.type === "approvals.changed") void approvals.read();
-          if (event.type !== "chats.opened") return;
-          began ??= event.head;
-          // Read before the feed began, the list may lack what came between the two.
-          void list.catchUp(began);
-        },
-      }),
-    {
-      change: take,
-      reset() {
-        void list.reset();
-        chats.reset();
-        void approvals.read();
-      },
+  const followed = followChats(events, {
+    change: take,
+    reset() {
+      void list.reset();
+      chats.reset();
+      void approvals.read();
     },
-    { schedule, random: world.random },
-  );
+    event(event) {
+      if (event.type === "approvals.changed") void approvals.read();
+      if (event.type !== "chats.opened") return;
+      began ??= event.head;
+      // Read before the feed began, the list may lack what came between the two.
+      void list.catchUp(began);
+    },
+  });
 
-  const { connection, close: disconnect } = keepConnected({
+  const {
+    connection,
+    reconnect,
+    close: disconnect,
+  } = keepConnected({
     world,
     session,
-    line,
+    events,
     onOpen() {
       if (list.state.get().is !== "ready") void list.readAnew();
       chats.catchUp();
@@ -142,9 +143,10 @@ export function createPage(world: World): Page {
     cancelLook = schedule(lookEveryMs, () => {
       lookAgain();
       if (session.state.get().is !== "open") return;
-      const isAsleep = line.state.get().is === "asleep";
+      const { state } = events.connection;
+      const isAsleep = state === "suspended";
       if (isAsleep || list.state.get().is === "failed") void list.look();
-      if (!isAsleep && line.state.get().is !== "live") return;
+      if (!isAsleep && state !== "live") return;
       void approvals.read();
       chats.catchUp();
     });
@@ -170,7 +172,7 @@ export function createPage(world: World): Page {
     commands: createCommands(),
     toasts,
     openChat: (chatId) => chats.open(chatId),
-    reconnect: () => line.retry(),
+    reconnect,
     async newChat(settings = {}) {
       const chatId = await createChat(settings);
       if (chatId !== undefined) router.go({ is: "chat", chatId });
@@ -196,7 +198,7 @@ export function createPage(world: World): Page {
       disconnect();
       chats.close();
       tasks.close();
-      line.close();
+      events.close();
     },
   };
 

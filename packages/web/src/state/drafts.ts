@@ -1,6 +1,6 @@
-import type { Leaving, World } from "../gateway/world.ts";
+import type { Leaving, World } from "../browser/world.ts";
 import { isSame } from "../same.ts";
-import { cell } from "./cell.ts";
+import { cell } from "../cell.ts";
 import { keepByChat } from "./kept-by-chat.ts";
 import { isStillKept, keepDraft, keptAt, lastKept, placeOf, tryToKeep } from "./kept-drafts.ts";
 import type { Draft, DraftState, EditWords, MessageEdit, SentEdit } from "./page.ts";

@@ -1,17 +1,17 @@
 import {
+  backoff,
   createTaskStore,
-  type Connect,
+  type EventClient,
   type TaskStoreClient,
   type TaskTree,
 } from "@deltawire/tasks";
-import { waitAfter } from "../gateway/waits.ts";
-import type { World } from "../gateway/world.ts";
-import type { Cell } from "./cell.ts";
+import type { World } from "../browser/world.ts";
+import type { Cell } from "../cell.ts";
 import type { Progress } from "./page.ts";
 import { TaskProgress } from "./task-progress.ts";
 
 export interface FollowedTasksOptions {
-  readonly connect: Connect;
+  readonly client: EventClient;
   readonly world: Pick<World, "schedule" | "random">;
   /** One of the trees is another one now, or is followed no longer. */
   readonly onChange: () => void;
@@ -38,23 +38,18 @@ export class FollowedTasks {
   readonly #followed = new Map<string, Followed>();
   readonly #cells = new Map<string, Cell<TaskTree | undefined>>();
 
-  constructor({ connect, world, onChange }: FollowedTasksOptions) {
-    const { schedule, random } = world;
+  constructor({ client, world, onChange }: FollowedTasksOptions) {
+    const { schedule } = world;
     this.#world = world;
     this.#onChange = onChange;
     this.#progress = new TaskProgress(schedule);
     this.#store = createTaskStore({
+      client,
       schedule,
-      random,
-      connect: (cursor, handlers) =>
-        connect(cursor, {
-          ...handlers,
-          event: (event) => {
-            this.#progress.hear(cursor.task_id, event);
-            handlers.event(event);
-            if (event.type === "task.stream.refused") this.#tryAgain(cursor.task_id);
-          },
-        }),
+      onEvent: (rootTaskId, event) => {
+        this.#progress.hear(rootTaskId, event);
+        if (event.type === "task.stream.refused") this.#tryAgain(rootTaskId);
+      },
     });
   }
 
@@ -126,7 +121,7 @@ export class FollowedTasks {
     const known = this.#followed.get(taskId);
     if (known === undefined || known.refusals === mostRefusals) return;
     known.refusals += 1;
-    known.cancelRetry = schedule(waitAfter(known.refusals, random()), () => {
+    known.cancelRetry = schedule(backoff(known.refusals, random()), () => {
       this.#store.unfollow(taskId);
       this.#store.follow(taskId);
     });

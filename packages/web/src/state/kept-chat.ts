@@ -7,7 +7,7 @@ import {
   type ChatReply,
 } from "@deltawire/tasks/chats";
 import type { Usage } from "@deltawire/tasks";
-import { cell, type Cell } from "./cell.ts";
+import { cell, type Cell } from "../cell.ts";
 import type { OpenChatState } from "./page.ts";
 import { textOf, type Telling } from "./telling.ts";
 

@@ -1,4 +1,4 @@
-import type { KeptStorage } from "../gateway/world.ts";
+import type { KeptStorage } from "../browser/world.ts";
 import type { DraftState, MessageEdit } from "./page.ts";
 
 export interface KeptDraft {

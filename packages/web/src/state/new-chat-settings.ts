@@ -1,5 +1,5 @@
 import { settingsAfter, type ChatSettings, type PersonEdit } from "@deltawire/tasks/chats";
-import { cell, type Cell } from "./cell.ts";
+import { cell, type Cell } from "../cell.ts";
 import type { KeptTexts } from "./preferences.ts";
 
 /** Of the chat that is not made yet, kept over reloads until it is. */

@@ -11,7 +11,7 @@ import {
   type SendBody,
   type SentReply,
 } from "@deltawire/tasks/chats";
-import type { World } from "../gateway/world.ts";
+import type { World } from "../browser/world.ts";
 import { isSame } from "../same.ts";
 import { askOnce, askUntilAnswered } from "./asking.ts";
 import { editAt, lasting } from "./editing.ts";

@@ -1,6 +1,6 @@
 import type { AnswerPlace, ChatChange, ChatClient } from "@deltawire/tasks/chats";
 import { firstWords, runningAnswers } from "@deltawire/tasks/chats";
-import type { World } from "../gateway/world.ts";
+import type { World } from "../browser/world.ts";
 import type { FollowedTasks } from "./followed-tasks.ts";
 import { KeptChat, type Change } from "./kept-chat.ts";
 import { createOpenChat } from "./open-chat.ts";

@@ -15,11 +15,11 @@ import type {
   PendingApproval,
   PersonEdit,
 } from "@deltawire/tasks/chats";
-import type { Cell } from "./cell.ts";
+import type { Cell } from "../cell.ts";
 import type { Commands } from "./commands.ts";
 import type { NewChatSettings } from "./new-chat-settings.ts";
 import type { Preferences, PreferencesCell } from "./preferences.ts";
-import type { Router } from "./route.ts";
+import type { Router } from "../browser/route.ts";
 import type { Toasts } from "./toasts.ts";
 import type { Written } from "./written-decisions.ts";
 

@@ -1,5 +1,5 @@
 import type { Language } from "../words/words.ts";
-import { cell, type Cell } from "./cell.ts";
+import { cell, type Cell } from "../cell.ts";
 
 /** Of this browser, not of the gateway. */
 export interface Preferences {

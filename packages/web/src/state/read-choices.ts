@@ -1,6 +1,6 @@
 import type { ChatChoices, ChatClient } from "@deltawire/tasks/chats";
-import type { World } from "../gateway/world.ts";
-import { cell, type Cell } from "./cell.ts";
+import type { World } from "../browser/world.ts";
+import { cell, type Cell } from "../cell.ts";
 
 export interface ReadChoices {
   readonly choices: Cell<ChatChoices | undefined>;

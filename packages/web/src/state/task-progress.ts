@@ -5,7 +5,7 @@ import {
   type StreamEvent,
   type TaskEvent,
 } from "@deltawire/tasks";
-import { cell, type Cell, type WritableCell } from "./cell.ts";
+import { cell, type Cell, type WritableCell } from "../cell.ts";
 import type { Progress } from "./page.ts";
 
 interface Told extends Progress {

@@ -1,4 +1,4 @@
-import { cell, type Cell } from "./cell.ts";
+import { cell, type Cell } from "../cell.ts";
 
 export interface Toast {
   readonly id: number;

@@ -1,5 +1,5 @@
-import type { KeptStorage } from "../gateway/world.ts";
-import { cell, type Cell } from "./cell.ts";
+import type { KeptStorage } from "../browser/world.ts";
+import { cell, type Cell } from "../cell.ts";
 import { tryToKeep } from "./kept-drafts.ts";
 
 /** What somebody writes before deciding. */

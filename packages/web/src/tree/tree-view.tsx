@@ -10,7 +10,7 @@ import { Button, IconButton } from "../parts/button.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Empty, Spinner } from "../parts/signs.tsx";
 import type { OpenChat } from "../state/page.ts";
-import { hashOf } from "../state/route.ts";
+import { hashOf } from "../browser/route.ts";
 import { unreachable } from "../unreachable.ts";
 import { useWords } from "../words/use-words.ts";
 import {

@@ -1,4 +1,4 @@
-import { cell, type Cell } from "../state/cell.ts";
+import { cell, type Cell } from "../cell.ts";
 import type { Page } from "../state/page.ts";
 import type {
   CodexStatus,

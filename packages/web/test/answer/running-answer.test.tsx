@@ -14,7 +14,7 @@ import { setFold } from "../../src/answer/folds.ts";
 import { ProgressLine } from "../../src/answer/progress-line.tsx";
 import { Timeline } from "../../src/answer/timeline.tsx";
 import { PageContext, usePage } from "../../src/hooks/use-page.ts";
-import { cell } from "../../src/state/cell.ts";
+import { cell } from "../../src/cell.ts";
 import { draw, drawAnswer, wordsIn } from "./draw.tsx";
 import { call, message, result, runningTask, sampleVersion, treeOfTasks } from "./sample-answer.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { newChat, createChatClient, type FetchLike } from "@deltawire/tasks/chats";
 import { saveSettings } from "../../src/chat/save-settings.ts";
-import { cell } from "../../src/state/cell.ts";
+import { cell } from "../../src/cell.ts";
 import type { OpenChatState } from "../../src/state/page.ts";
 
 function chatForTests() {

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { meantNode, neighbour } from "../../src/chat/meant-node.ts";
 import { heardAtEnd, toBeSaid } from "../../src/chat/spoken.ts";
 import { createThread, shownPath } from "../../src/chat/thread.ts";
-import { cell } from "../../src/state/cell.ts";
+import { cell } from "../../src/cell.ts";
 import type { OpenChat, OpenChatState } from "../../src/state/page.ts";
 import { answered, chatAfter } from "./stage.ts";
 

@@ -5,7 +5,7 @@ import { meaningOfPaste, withoutPasted } from "../../src/chat/pasted-text.ts";
 import { effortIn, withEffort } from "../../src/chat/reasoning-effort.ts";
 import { createNewChatSettings } from "../../src/state/new-chat-settings.ts";
 import { createUploads, uploadsOf } from "../../src/chat/uploads.ts";
-import { cell } from "../../src/state/cell.ts";
+import { cell } from "../../src/cell.ts";
 import type { DraftState, Page } from "../../src/state/page.ts";
 import { restAfter } from "../../src/state/rest-of-draft.ts";
 

@@ -1,7 +1,7 @@
 import { renderToStaticMarkup } from "react-dom/server";
 import { expect, test } from "vitest";
 import { usePicked } from "../../src/hooks/use-cell.ts";
-import { cell, type Cell } from "../../src/state/cell.ts";
+import { cell, type Cell } from "../../src/cell.ts";
 
 let picks = 0;
 

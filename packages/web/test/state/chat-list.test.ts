@@ -1,8 +1,8 @@
 import { ChatClient, type ChatListReply } from "@deltawire/tasks/chats";
 import { expect, test } from "vitest";
-import { cell } from "../../src/state/cell.ts";
+import { cell } from "../../src/cell.ts";
 import { createChatList } from "../../src/state/chat-list.ts";
-import type { Route } from "../../src/state/route.ts";
+import type { Route } from "../../src/browser/route.ts";
 import { createTelling } from "../../src/state/telling.ts";
 import { createToasts } from "../../src/state/toasts.ts";
 import { stateWords } from "../../src/state/words.ts";

@@ -1,20 +1,21 @@
+import type { ConnectionInfo } from "@deltawire/tasks";
+import { ChatApiError } from "@deltawire/tasks/chats";
 import { expect, test } from "vitest";
-import type { LineState } from "../../src/gateway/event-line.ts";
-import { cell } from "../../src/state/cell.ts";
+import { cell } from "../../src/cell.ts";
 import { keepConnected } from "../../src/state/connection.ts";
 import type { SessionState } from "../../src/state/page.ts";
 import { nodeWorld } from "../node-world.ts";
 
 const open = (version = "1.0.0"): SessionState => ({ is: "open", version, withToken: false });
 
-/** A connection with a line, a gateway and timers of the test's own. */
+/** A connection with events, a gateway and timers of the test's own. */
 function connected(first: SessionState = open()) {
   const timers = new Map<() => void, number>();
-  const line = cell<LineState>({ is: "connecting" });
+  const events = cell<ConnectionInfo>({ state: "connecting" });
   const session = cell<SessionState>({ is: "checking" });
-  const gateway = { says: first, checks: 0, opened: 0 };
+  const gateway = { says: first, checks: 0, opened: 0, retries: 0 };
   const world = nodeWorld("");
-  const { connection, close } = keepConnected({
+  const { connection, reconnect, close } = keepConnected({
     world: {
       ...world,
       schedule(ms, run) {
@@ -29,7 +30,15 @@ function connected(first: SessionState = open()) {
         session.set(gateway.says);
       },
     },
-    line: { state: line, open: () => (gateway.opened += 1), shut: () => undefined },
+    events: {
+      get connection() {
+        return events.get();
+      },
+      subscribe: events.subscribe,
+      open: () => void (gateway.opened += 1),
+      shut: () => undefined,
+      retryNow: () => void (gateway.retries += 1),
+    },
     onOpen: () => undefined,
     onLive: () => undefined,
   });
@@ -40,24 +49,30 @@ function connected(first: SessionState = open()) {
     for (const run of due) run();
     await settled();
   };
-  const become = async (state: LineState) => {
-    line.set(state);
+  const become = async (state: ConnectionInfo) => {
+    events.set(state);
     await settled();
   };
-  return { connection, close, gateway, become, later, world, waiting: () => [...timers.values()] };
+  const waiting = () => [...timers.values()];
+  return { connection, reconnect, close, gateway, become, later, world, waiting };
 }
 
 const settled = () => new Promise((resolve) => setTimeout(resolve, 0));
-const lost: LineState = { is: "lost", reason: "gone", retryAt: 1 };
+const waitingInfo: ConnectionInfo = { state: "waiting", reason: "gone", retryAt: 1 };
+const lost = { is: "lost", reason: "gone", retryAt: 1 };
 
 test("that a lost connection is back is said for some seconds, and of the first one nothing", async () => {
   const { connection, become, later } = connected();
-  await become({ is: "live" });
+  await become({ state: "live" });
   expect(connection.get()).toEqual({ is: "live" });
-  for (const state of [lost, { is: "offline" } as const]) {
-    await become(state);
-    expect(connection.get()).toEqual(state);
-    await become({ is: "live" });
+  const cases = [
+    [waitingInfo, lost],
+    [{ state: "offline" } as const, { is: "offline" }],
+  ] as const;
+  for (const [info, shown] of cases) {
+    await become(info);
+    expect(connection.get()).toEqual(shown);
+    await become({ state: "live" });
     expect(connection.get()).toEqual({ is: "live", again: true });
     await later();
     expect(connection.get()).toEqual({ is: "live" });
@@ -66,9 +81,9 @@ test("that a lost connection is back is said for some seconds, and of the first 
 
 test("one that is lost again before that was said is lost", async () => {
   const { connection, become, later } = connected();
-  await become(lost);
-  await become({ is: "live" });
-  await become(lost);
+  await become({ ...waitingInfo });
+  await become({ state: "live" });
+  await become({ ...waitingInfo });
   await later();
   expect(connection.get()).toEqual(lost);
 });
@@ -76,8 +91,8 @@ test("one that is lost again before that was said is lost", async () => {
 test("a stream that is refused while the session is good is opened again", async () => {
   const { gateway, become, later, waiting } = connected();
   expect(gateway.opened).toBe(1);
-  await become({ is: "live" });
-  await become({ is: "refused" });
+  await become({ state: "live" });
+  await become({ state: "refused" });
   expect([gateway.checks, gateway.opened, waiting().length]).toEqual([2, 1, 1]);
   await later();
   expect(gateway.opened).toBe(2);
@@ -85,10 +100,10 @@ test("a stream that is refused while the session is good is opened again", async
 
 test("of two refusals the stream is opened once, and after the end not at all", async () => {
   const { gateway, become, close, waiting } = connected();
-  await become({ is: "refused" });
-  await become({ is: "refused" });
+  await become({ state: "refused" });
+  await become({ state: "refused" });
   expect(waiting()).toHaveLength(1);
-  void become({ is: "refused" });
+  void become({ state: "refused" });
   // Before the gateway has answered.
   close();
   await settled();
@@ -98,10 +113,10 @@ test("of two refusals the stream is opened once, and after the end not at all", 
 
 test("a gateway of another version that comes back makes the page an old one", async () => {
   const { connection, gateway, become } = connected();
-  await become({ is: "live" });
+  await become({ state: "live" });
   gateway.says = open("1.1.0");
-  await become(lost);
-  await become({ is: "live" });
+  await become({ ...waitingInfo });
+  await become({ state: "live" });
   expect(connection.get()).toEqual({ is: "outdated" });
 });
 
@@ -115,4 +130,39 @@ test("one that does not answer is asked again, and at once when the network is b
   await later();
   expect([gateway.checks, gateway.opened]).toEqual([2, 1]);
   expect(connection.get()).toEqual({ is: "connecting" });
+});
+
+test("each try of a lost connection is said to be one, and only one that a person asked for looks like the first", async () => {
+  const { connection, reconnect, gateway, become } = connected();
+  await become({ ...waitingInfo });
+  await become({ state: "connecting" });
+  expect(connection.get()).toEqual({ ...lost, retryAt: undefined });
+  await become({ ...waitingInfo });
+  reconnect();
+  await become({ state: "connecting" });
+  expect(connection.get()).toEqual({ is: "connecting" });
+  expect(gateway.retries).toBe(1);
+});
+
+test("a network that is back is tried, one that is not stays offline", async () => {
+  const { connection, become, world } = connected();
+  world.turn({ online: false });
+  await become({ state: "offline" });
+  await become({ state: "connecting" });
+  expect(connection.get()).toEqual({ is: "offline" });
+  world.turn({ online: true });
+  await become({ state: "offline" });
+  await become({ state: "connecting" });
+  expect(connection.get()).toEqual({ is: "connecting" });
+});
+
+test("a gateway that cannot open its store is said to be one", async () => {
+  const { connection, become } = connected();
+  const facts = { status: 503, code: "store_unavailable" };
+  const broken = new ChatApiError("no such disk", facts);
+  await become({ ...waitingInfo, cause: broken });
+  expect(connection.get()).toMatchObject({ store: { isInUse: false, message: "no such disk" } });
+  const used = { ...facts, reason: "store_in_use", detail: "by process 7" };
+  await become({ ...waitingInfo, cause: new ChatApiError("in use", used) });
+  expect(connection.get()).toMatchObject({ store: { isInUse: true, message: "by process 7" } });
 });

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { memoryStorage, type KeptStorage } from "../../src/gateway/world.ts";
+import { memoryStorage, type KeptStorage } from "../../src/browser/world.ts";
 import { createDrafts } from "../../src/state/drafts.ts";
 
 let ids = 0;

@@ -2,7 +2,7 @@ import type { TaskTree } from "@deltawire/tasks";
 import { lastOnPath } from "@deltawire/tasks/chats";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startGatewayProcess, type GatewayProcess } from "../gateway-process.ts";
-import type { World } from "../../src/gateway/world.ts";
+import type { World } from "../../src/browser/world.ts";
 import { nodeWorld, openTab, until } from "../node-world.ts";
 import { answered, answerIn, newChat, say } from "./chat-tab.ts";
 

@@ -1,4 +1,9 @@
-import type { StreamEvent, StreamHandlers, TaskEvent } from "@deltawire/tasks";
+import {
+  EventClient,
+  type StreamEvent,
+  type StreamHandlers,
+  type TaskEvent,
+} from "@deltawire/tasks";
 import { createChatClient } from "@deltawire/tasks/chats";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { FollowedTasks } from "../../src/state/followed-tasks.ts";
@@ -66,15 +71,17 @@ test("sub-agents of several answers are told apart on the one stream, also after
 test("a task that is named before it begins is asked for again until it has", async () => {
   const opened: StreamHandlers[] = [];
   const word = (event: StreamEvent | TaskEvent) => opened.at(-1)?.event(event);
-  const tasks = new FollowedTasks({
-    connect(_cursor, handlers) {
+  const world = nodeWorld("", { faster: 100 });
+  const client = new EventClient({
+    schedule: world.schedule,
+    transport(_request, handlers) {
       opened.push(handlers);
       return { close: () => undefined };
     },
-    world: nodeWorld("", { faster: 100 }),
-    onChange: () => undefined,
   });
+  const tasks = new FollowedTasks({ client, world, onChange: () => undefined });
   tasks.follow("task_1");
+  client.open();
   for (let times = 1; times <= 3; times += 1) {
     expect(opened).toHaveLength(times);
     word({ type: "task.stream.refused", task_id: "task_1", code: "not_found", message: "none" });
@@ -84,4 +91,5 @@ test("a task that is named before it begins is asked for again until it has", as
   word({ type: "task.snapshot", ...at, tasks: {} });
   await until(tasks.tree("task_1"), (tree) => tree?.head === 0);
   tasks.close();
+  client.close();
 });

@@ -1,5 +1,5 @@
 import { unreachable } from "../unreachable.ts";
-import { cell, type Cell } from "./cell.ts";
+import { cell, type Cell } from "../cell.ts";
 
 /** What the page shows, as its address says it. */
 export type Route =

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { createSession } from "../../src/gateway/session.ts";
+import { createSession } from "../../src/state/session.ts";
 import { createPage } from "../../src/state/create-page.ts";
 import { startGatewayProcess, type GatewayProcess } from "../gateway-process.ts";
 import { nodeWorld, until } from "../node-world.ts";

@@ -1,6 +1,6 @@
-import { cell } from "../state/cell.ts";
-import type { Session, SessionState, SignInProblem } from "../state/page.ts";
-import type { World } from "./world.ts";
+import { cell } from "../cell.ts";
+import type { Session, SessionState, SignInProblem } from "./page.ts";
+import type { World } from "../browser/world.ts";
 
 /** `GET /api/session` */
 interface SessionReply {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { hashOf, routeOf, type Route } from "../../src/state/route.ts";
+import { hashOf, routeOf, type Route } from "../../src/browser/route.ts";
 
 const id = fc.string({ minLength: 1, unit: "binary" }).filter((text) => text.isWellFormed());
 

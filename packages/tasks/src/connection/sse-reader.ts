@@ -1,16 +1,25 @@
 const LF = 10;
 const CR = 13;
 
+/** `TextDecoder` of the platform. */
+export interface Utf8Decoder {
+  decode(bytes: Uint8Array, options: { stream: boolean }): string;
+}
+
 /**
- * The data of server-sent events, from bytes that are cut anywhere: within a character, between `\r` and `\n`. What has
- * come is searched once; a line that has not ended is only kept. Names and ids are not looked at: the data has its own.
+ * Reads the data of server-sent events from bytes that are cut anywhere: within a character, between `\r` and `\n`. Each
+ * byte is searched once; an unfinished line is only stored. Names and ids are ignored: the data has its own.
  */
 export class SseReader {
-  readonly #utf8 = new TextDecoder();
-  /** Of a line that has not ended. */
+  readonly #utf8: Utf8Decoder;
+  /** Of an unfinished line. */
   #pieces: string[] = [];
   #data: string | undefined;
   #afterCarriageReturn = false;
+
+  constructor(utf8: Utf8Decoder) {
+    this.#utf8 = utf8;
+  }
 
   push(bytes: Uint8Array): string[] {
     const text = this.#utf8.decode(bytes, { stream: true });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { framePace } from "../../src/gateway/frame-pace.ts";
+import { framePace } from "../../src/browser/frames.ts";
 
 /** A screen of 60 frames a second, on which drawing takes as long as is said. */
 class Screen {

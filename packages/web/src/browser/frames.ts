@@ -1,5 +1,3 @@
-import { framePace, type Frames } from "./frame-pace.ts";
-
 let pace: ReturnType<typeof framePace> | undefined;
 
 /**
@@ -43,5 +41,42 @@ function framesOf(window: Window & typeof globalThis): Frames {
       waiting.push(run);
       port2.postMessage(undefined);
     },
+  };
+}
+
+/** What a browser tells of its frames. */
+export interface Frames {
+  readonly now: () => number;
+  /** Before the next frame is drawn; what it returns takes it back. */
+  readonly request: (run: () => void) => () => void;
+  /** Told in a frame: when it has been drawn. */
+  readonly drawn: (run: () => void) => void;
+}
+
+/** However long drawing takes, what is new waits no longer: much that is new at once takes long again. */
+const longestWaitMs = 50;
+
+/**
+ * Runs something before a frame is drawn: the next one, unless the last that something was run before took long. A page
+ * draws what is new for half of the time at most, so that a slow machine shows new words less often and has the other
+ * frames for scrolling and typing.
+ */
+export function framePace({ now, request, drawn }: Frames): (run: () => void) => () => void {
+  let restsUntil = -Infinity;
+  return (run) => {
+    let cancel = request(function next() {
+      const begun = now();
+      if (begun < restsUntil) {
+        cancel = request(next);
+        return;
+      }
+      run();
+      // Of several that run in one frame the first has begun with it.
+      drawn(() => {
+        const rest = begun + Math.min(2 * (now() - begun), longestWaitMs);
+        restsUntil = Math.max(restsUntil, rest);
+      });
+    });
+    return () => cancel();
   };
 }

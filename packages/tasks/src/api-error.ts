@@ -7,6 +7,7 @@ export interface ChatApiErrorFacts {
   stamp?: number;
   decision?: string;
   reason?: string;
+  detail?: string;
   cause?: unknown;
 }
 
@@ -23,9 +24,11 @@ export class ChatApiError extends Error {
   readonly decision: string | undefined;
   /** Why there is no store: `store_in_use`, another gateway uses it. */
   readonly reason: string | undefined;
+  /** What is behind the reason, for people. */
+  readonly detail: string | undefined;
 
   constructor(message: string, facts: ChatApiErrorFacts) {
-    const { status, code, param, revision, stamp, decision, reason, cause } = facts;
+    const { status, code, param, revision, stamp, decision, reason, detail, cause } = facts;
     super(message, cause === undefined ? undefined : { cause });
     this.name = "ChatApiError";
     this.status = status;
@@ -35,12 +38,13 @@ export class ChatApiError extends Error {
     this.stamp = stamp;
     this.decision = decision;
     this.reason = reason;
+    this.detail = detail;
   }
 }
 
 /** The error in an answer. What stands between here and the gateway answers in words of its own. */
 export function errorOf(status: number, text: string): ChatApiError {
-  const { error, revision, stamp, approval, reason } = objectOf(parsed(text));
+  const { error, revision, stamp, approval, reason, detail } = objectOf(parsed(text));
   const { code, message, param } = objectOf(error);
   const { decision } = objectOf(objectOf(approval)["resolution"]);
   return new ChatApiError(
@@ -53,6 +57,7 @@ export function errorOf(status: number, text: string): ChatApiError {
       ...(typeof stamp === "number" ? { stamp } : {}),
       ...(typeof decision === "string" ? { decision } : {}),
       ...(typeof reason === "string" ? { reason } : {}),
+      ...(typeof detail === "string" ? { detail } : {}),
     },
   );
 }

@@ -1,6 +1,6 @@
 import type { Schedule } from "@deltawire/tasks";
-import { createRouter, type Router } from "../state/route.ts";
-import { inFrame } from "./browser-frames.ts";
+import { createRouter, type Router } from "./route.ts";
+import { inFrame } from "./frames.ts";
 
 /** What the page needs of the browser, so that all else runs without one. */
 export interface World {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { SseReader } from "../../src/gateway/read-sse.ts";
+import { SseReader } from "../../src/connection/sse-reader.ts";
 
 /** In pieces that end anywhere, also within a character. */
 function read(text: string, cuts: readonly number[] = []): string[] {
@@ -8,7 +8,7 @@ function read(text: string, cuts: readonly number[] = []): string[] {
   const places = [0, ...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length].toSorted(
     (one, other) => one - other,
   );
-  const reader = new SseReader();
+  const reader = new SseReader(new TextDecoder());
   return places.flatMap((place, index) => reader.push(bytes.slice(places[index - 1] ?? 0, place)));
 }
 
