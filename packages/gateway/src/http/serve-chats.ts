@@ -20,22 +20,21 @@ import { mediaTypeOfUpload } from "../chats/blob-upload.ts";
 import { readEdits, readExtract, readNewChat, readUndo } from "../chats/chat-bodies.ts";
 import { attachmentHeader, fileNameOf, pagePolicy } from "../chats/export-file.ts";
 import { invalid } from "../tasks/body-fields.ts";
+import type { EventStreams } from "../tasks/follow/event-streams.ts";
 import type { KeyedRequests } from "../tasks/keyed-requests.ts";
 import { sendJson, type Call } from "./call.ts";
 import { pageOf, readLimit } from "./listed-page.ts";
 import { Problem } from "../problem.ts";
-import { readStamp } from "./read-stamp.ts";
 import { readBytes, readJson } from "./request-body.ts";
 import { answerHandlers, changedReply } from "./serve-chat-answers.ts";
-import type { ChatStreams } from "./serve-chat-feed.ts";
 import type { Handler, TaskHandlers } from "./server.ts";
-import { idempotencyKey, served } from "./task-calls.ts";
+import { headerOf, idempotencyKey, readStamp, served } from "./task-calls.ts";
 
 export interface ChatServer {
   chats: Chats;
   store: ChatStore & BlobStore;
   keyed: KeyedRequests;
-  streams: ChatStreams;
+  streams: EventStreams;
   choices: () => Promise<ChatChoices>;
 }
 
@@ -46,7 +45,7 @@ export function chatHandlers(server: ChatServer): TaskHandlers {
   return {
     chats: handler(listChats),
     "create chat": handler(createChat),
-    "chat events": handler((call, { streams }) => streams.serve(call)),
+    "chat events": handler(followChats),
     "chat choices": handler(serveChoices),
     "chat tags": handler(serveTags),
     "import chats": handler(importChats),
@@ -62,6 +61,26 @@ export function chatHandlers(server: ChatServer): TaskHandlers {
     "keep blob": handler(keepBlob),
     ...answerHandlers(server),
   };
+}
+
+/** The changes of all chats, from a stamp on or from now on. */
+async function followChats(call: Call, { streams }: ChatServer): Promise<void> {
+  const chats = { after: lastStamp(call) };
+  await streams.serve(call, {
+    chats,
+    cursors: [],
+    several: false,
+    replayAll: false,
+    cameBack: false,
+  });
+}
+
+/** An EventSource that comes back still has the address that it began with. */
+function lastStamp({ request, url }: Call): number | undefined {
+  const lastEventId = headerOf(request.headers["last-event-id"]);
+  const text = lastEventId ?? url.searchParams.get("after");
+  if (text === null) return undefined;
+  return readStamp(text, lastEventId === undefined ? "after" : "Last-Event-ID");
 }
 
 async function listChats({ response, url }: Call, { store }: ChatServer): Promise<void> {

@@ -11,7 +11,6 @@ import type { TaskRecords } from "../tasks/task-runtime.ts";
 import { sendJson, type Call } from "./call.ts";
 import { pageOf, readLimit } from "./listed-page.ts";
 import { Problem } from "../problem.ts";
-import { readStamp } from "./read-stamp.ts";
 import { readJson } from "./request-body.ts";
 import { sendBlob } from "./send-blob.ts";
 import type { Handler, TaskHandlers } from "./server.ts";
@@ -25,6 +24,7 @@ import {
   replaysAll,
   rootProblem,
   served,
+  readStamp,
 } from "./task-calls.ts";
 
 export interface TaskServer {

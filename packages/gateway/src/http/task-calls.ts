@@ -53,6 +53,12 @@ export function replaysAll(query: URLSearchParams): boolean {
   return given === "all";
 }
 
+/** Of a change of a chat, as it stands in an address or in a header. */
+export function readStamp(text: string, param: string): number {
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  throw invalid(param, `expected the stamp of a change, got "${text.slice(0, 50)}"`);
+}
+
 export function approvalNotFound(approvalId: string): Problem {
   return new Problem("approval_not_found", `there is no approval "${approvalId.slice(0, 100)}"`);
 }

@@ -2,7 +2,6 @@ import { AnswerPlaces } from "../chats/answer-places.ts";
 import { chatChoices } from "../chats/choices.ts";
 import type { AgentServer } from "./serve-agent.ts";
 import { Problem } from "../problem.ts";
-import { ChatStreams } from "./serve-chat-feed.ts";
 import { chatHandlers } from "./serve-chats.ts";
 import { taskHandlers } from "./serve-tasks.ts";
 import { uiMessageHandlers } from "./serve-ui-messages.ts";
@@ -128,33 +127,31 @@ async function opened(options: TaskEndpointsOptions): Promise<State> {
     throw error;
   }
   const { service, streams, waiting, chats, changes, store } = tasks;
-  const uiMessages = new TranslatedStreams(service, beatMs);
-  const chatStreams = new ChatStreams(changes, beatMs);
+  const translated = new TranslatedStreams(service, beatMs);
   const places = new AnswerPlaces(store, changes);
   return {
     is: "open",
     tasks,
     handlers: {
       ...taskHandlers({ tasks: service, streams, places }),
-      ...uiMessageHandlers({ tasks: service, streams: uiMessages }),
+      ...uiMessageHandlers({ tasks: service, streams: translated }),
       ...chatHandlers({
         chats,
         store,
         keyed: service.keyed,
-        streams: chatStreams,
+        streams,
         choices: async () => chatChoices(config, await whenDiscovered(), relay.lessons, problemOf),
       }),
     },
     agents: {
       tasks: service,
-      streams: new TranslatedStreams(service, beatMs),
+      streams: translated,
       kept: new KeptResponses(),
       waiting,
     },
     letGo() {
       streams.close();
-      uiMessages.close();
-      chatStreams.close();
+      translated.close();
       places.close();
     },
   };
