@@ -2,7 +2,7 @@ import { useMemo, useState, type ReactNode } from "react";
 import type { ToolCallItem } from "@deltawire/tasks";
 import { IconButton } from "../parts/button.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { passesFocusTo } from "../parts/passes-focus.ts";
+import { passesFocusTo } from "../parts/focus.ts";
 import { unreachable } from "../unreachable.ts";
 import { useFormat, type Format } from "../words/format.ts";
 import { Blocks } from "../blocks/blocks.tsx";

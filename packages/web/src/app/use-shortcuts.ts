@@ -1,7 +1,7 @@
 import { useEffect } from "react";
 import { usePage } from "../hooks/use-page.ts";
-import { findComposer } from "../parts/composer-focus.ts";
-import { isCharacter, isPressed, isWriting, writes } from "../parts/key-press.ts";
+import { findComposer } from "../parts/focus.ts";
+import { isCharacter, isPressed, isWriting, writes } from "../parts/keys.tsx";
 
 /**
  * Keys run commands, except those that belong to a field or an open dialog. Characters are typed into the composer, wherever

@@ -1,24 +1,21 @@
 import { useId, useLayoutEffect, useRef, useState } from "react";
 import type { Block } from "@deltawire/tasks";
-import type { DecisionBody, PendingApproval } from "@deltawire/tasks/chats";
+import { ChatApiError, type DecisionBody, type PendingApproval } from "@deltawire/tasks/chats";
 import { Blocks } from "../blocks/blocks.tsx";
+import { hashOf } from "../browser/route.ts";
 import { usePicked } from "../hooks/use-cell.ts";
 import { usePage } from "../hooks/use-page.ts";
 import { Icon } from "../parts/icon.tsx";
-import { hashOf } from "../browser/route.ts";
-import { useFormat } from "../words/format.ts";
 import type { Writing } from "../state/written-decisions.ts";
+import { nameInList } from "../texts/name-of-chat.ts";
+import { revealed } from "../texts/revealed.ts";
+import { useFormat } from "../words/format.ts";
+import { useWords } from "../words/use-words.ts";
+import "./approvals.css";
 import { Choices } from "./choices.tsx";
 import { DecisionForm, firstText } from "./decision-form.tsx";
 import { ExecutedArguments } from "./executed-arguments.tsx";
-import { notDecided } from "./not-decided.ts";
-import { questionOf } from "./question-of.ts";
-import { useUntilReached } from "./use-until-reached.ts";
-import { nameInList } from "../texts/name-of-chat.ts";
-import { revealed } from "../texts/revealed.ts";
-import { useWords } from "../words/use-words.ts";
 import { approvalWords, type ApprovalWords } from "./words.ts";
-import "./approvals.css";
 
 interface ApprovalCardProps {
   pending: PendingApproval;
@@ -184,4 +181,47 @@ function Matter({ pending, words }: PartProps) {
 
 function withNothingHidden(block: Block): Block {
   return block.type === "text" ? { ...block, text: revealed(block.text) } : block;
+}
+
+/** What a person is asked, in one line. The server's own question comes before ours. */
+export function questionOf({ approval, call }: PendingApproval, words: ApprovalWords): string {
+  const tool = call?.name ?? approval.tool ?? "";
+  switch (approval.kind) {
+    case "call":
+      return words.askCall(tool);
+    case "result":
+      return words.askResult(tool);
+    case "limit":
+      return words.askLimit(approval.limit_name ?? "");
+    case "reconcile":
+      return words.askReconcile(tool);
+    case "question":
+    default:
+      return approval.question ?? words.askOther;
+  }
+}
+
+export interface NotDecided {
+  readonly text: string;
+  /** It is over when the gateway is there again. */
+  readonly isUnreachable: boolean;
+}
+
+/** Why a decision was not taken, and what to do. What the gateway says is said as it is. */
+function notDecided(failure: unknown, words: ApprovalWords): NotDecided {
+  const isUnreachable = failure instanceof ChatApiError && failure.code === "unreachable";
+  const why = failure instanceof Error ? failure.message : String(failure);
+  return { text: isUnreachable ? words.notReached : words.notDecided(why), isUnreachable };
+}
+
+/** What went wrong: that nobody could be reached only until somebody can. */
+function useUntilReached() {
+  const isLive = usePicked(usePage().connection, ({ is }) => is === "live" || is === "outdated");
+  const [wasLive, setWasLive] = useState(isLive);
+  const [problem, setProblem] = useState<NotDecided>();
+  if (isLive !== wasLive) {
+    setWasLive(isLive);
+    if (isLive && problem?.isUnreachable === true) setProblem(undefined);
+  }
+  return [problem, setProblem] as const;
 }

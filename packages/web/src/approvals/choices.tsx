@@ -1,11 +1,10 @@
 import { useEffect, useRef } from "react";
 import type { DecisionBody, PendingApproval } from "@deltawire/tasks/chats";
+import type { TaskApproval } from "@deltawire/tasks";
 import { Button } from "../parts/button.tsx";
 import { keysAsText, keysForAria } from "../parts/keys.tsx";
 import { Menu } from "../parts/menu.tsx";
 import type { Writing } from "../state/written-decisions.ts";
-import { approvedOnce } from "./approved-once.ts";
-import { approveKey, denyKey } from "./keys.ts";
 import type { ApprovalWords } from "./words.ts";
 
 interface ChoicesProps {
@@ -127,3 +126,15 @@ function labelsOf(kind: string, words: ApprovalWords): { approve: string; deny: 
 function shownKeys(keys: string) {
   return { "aria-keyshortcuts": keysForAria(keys), "data-keys": keysAsText(keys) };
 }
+
+/** Without a scope the widest is taken: whoever approves one call approves only that. */
+export function approvedOnce({ scopes }: TaskApproval): DecisionBody {
+  return scopes?.includes("once") === true
+    ? { decision: "approve", scope: "once" }
+    : { decision: "approve" };
+}
+
+/* Of the oldest question in the tray. */
+
+export const approveKey = "mod+enter";
+export const denyKey = "mod+backspace";

@@ -4,11 +4,11 @@ import { usePicked } from "../hooks/use-cell.ts";
 import { usePage } from "../hooks/use-page.ts";
 import { Button } from "../parts/button.tsx";
 import { Field, TextArea } from "../parts/field.tsx";
-import { approvedOnce } from "./approved-once.ts";
-import { checkArguments, expectedArguments } from "./check-arguments.ts";
-import { problemInWords } from "./problem-in-words.ts";
-import { readableArguments } from "../texts/readable-arguments.ts";
 import type { Writing, Written } from "../state/written-decisions.ts";
+import { readableArguments } from "../texts/readable-arguments.ts";
+import { unreachable } from "../unreachable.ts";
+import { checkArguments, expectedArguments, type ArgumentProblem } from "./check-arguments.ts";
+import { approvedOnce } from "./choices.tsx";
 import type { ApprovalWords } from "./words.ts";
 
 interface DecisionFormProps {
@@ -145,4 +145,30 @@ function labelsOf(writing: Writing, words: ApprovalWords) {
     outcome: { label: words.outcome, hint: undefined, send: words.wasCarriedOut },
   } as const;
   return all[writing];
+}
+
+/** What is wrong with arguments, and where. */
+export function problemInWords(problem: ArgumentProblem, words: ApprovalWords): string {
+  if (problem.is === "no JSON") return words.notJson(problem.why);
+  if (problem.is === "no object") return words.notObject;
+  const why = whyOf(problem, words);
+  return problem.path === "" ? why : words.atPath(problem.path, why);
+}
+
+function whyOf(
+  problem: Extract<ArgumentProblem, { readonly path: string }>,
+  words: ApprovalWords,
+): string {
+  switch (problem.is) {
+    case "type":
+      return words.wrongType(problem.expected);
+    case "choice":
+      return words.wrongChoice(problem.expected);
+    case "missing":
+      return words.missing(problem.name);
+    case "unknown":
+      return words.unknown(problem.name);
+    default:
+      return unreachable(problem);
+  }
 }

@@ -7,14 +7,10 @@ import { IconButton } from "../parts/button.tsx";
 import { Empty } from "../parts/signs.tsx";
 import type { Command } from "../state/commands.ts";
 import { useWords } from "../words/use-words.ts";
-import { ApprovalCard } from "./approval-card.tsx";
-import { approvedOnce } from "./approved-once.ts";
-import { approveKey, denyKey } from "./keys.ts";
-import { newlyAsked, nothingTold } from "./newly-asked.ts";
-import { questionOf } from "./question-of.ts";
-import { approvalWords } from "./words.ts";
-import { useSettled } from "./use-settled.ts";
+import { ApprovalCard, questionOf } from "./approval-card.tsx";
 import "./approvals.css";
+import { approvedOnce, approveKey, denyKey } from "./choices.tsx";
+import { approvalWords } from "./words.ts";
 
 /** Nobody who reads before pressing is faster. */
 const settleMs = 500;
@@ -146,4 +142,42 @@ function NewlyAsked({ pending }: { pending: readonly PendingApproval[] }) {
       {asked.length > 0 && <p>{words.newCount(told.pending.length)}</p>}
     </div>
   );
+}
+
+/** What a screen reader was told of. */
+export interface Told {
+  /** All that waited at that time. */
+  readonly pending: readonly PendingApproval[];
+  /** What was new; it is told with how many wait. */
+  readonly asked: readonly PendingApproval[];
+}
+
+export const nothingTold: Told = { pending: [], asked: [] };
+
+/** Each question is told once, also if another one has the same words. When one is decided, no other is told again. */
+export function newlyAsked(last: Told, pending: readonly PendingApproval[]): Told {
+  const before = idsOf(last.pending);
+  const now = idsOf(pending);
+  const asked = pending.filter(({ approval }) => !before.has(approval.approval_id));
+  if (asked.length > 0) return { pending, asked };
+  const hasGone = [...before].some((id) => !now.has(id));
+  return { pending, asked: hasGone ? [] : last.asked };
+}
+
+function idsOf(pending: readonly PendingApproval[]): ReadonlySet<string> {
+  return new Set(pending.map(({ approval }) => approval.approval_id));
+}
+
+/** Whether this has been the same for a while. */
+function useSettled(value: string | undefined, ms: number): boolean {
+  const [settled, setSettled] = useState<string>();
+  useEffect(() => {
+    if (value === undefined) return undefined;
+    const timer = setTimeout(() => setSettled(value), ms);
+    return () => {
+      clearTimeout(timer);
+      setSettled(undefined);
+    };
+  }, [value, ms]);
+  return value !== undefined && settled === value;
 }

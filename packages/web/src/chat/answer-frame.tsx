@@ -11,22 +11,20 @@ import { useCell } from "../hooks/use-cell.ts";
 import { usePage } from "../hooks/use-page.ts";
 import { useRunningTask } from "../hooks/use-running-task.ts";
 import { Button, IconButton } from "../parts/button.tsx";
-import { findComposer, hasKeyboard } from "../parts/composer-focus.ts";
+import { findComposer, hasKeyboard, passesFocusTo } from "../parts/focus.ts";
 import { Menu } from "../parts/menu.tsx";
-import { passesFocusTo } from "../parts/passes-focus.ts";
 import { Status } from "../parts/signs.tsx";
 import { useWords } from "../words/use-words.ts";
 import { canContinue, hasWordsToCopy, saysOf, statusKinds, whoMade } from "./answer-facts.ts";
 import { AnswerUsage } from "./answer-usage.tsx";
 import { answerToCopy, copyText } from "./copy-text.ts";
 import { InPlaceEditor } from "./in-place-editor.tsx";
-import { Marks } from "./marks.tsx";
+import { Marks, When } from "./marks.tsx";
 import type { NodeProps } from "./node-view.tsx";
 import { Switchers } from "./switcher.tsx";
 import { answeredVersion } from "./switches.ts";
 import { elementId, useThread } from "./thread.ts";
 import { useNodeMenu } from "./use-node-menu.ts";
-import { When } from "./when.tsx";
 import { chatWords } from "./words.ts";
 
 /** Who answered, how it went, what it cost, and what can be done with it. */

@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { useState, type KeyboardEvent } from "react";
 import {
   firstWords,
   nodeOf,
@@ -6,29 +6,28 @@ import {
   type Chat,
   type ChatExportFormat,
 } from "@deltawire/tasks/chats";
+import { hashOf } from "../browser/route.ts";
 import { useCell } from "../hooks/use-cell.ts";
 import { useCommands } from "../hooks/use-commands.ts";
 import { usePage } from "../hooks/use-page.ts";
 import { exportChat, exportEntries } from "../list/export-chat.ts";
-import { TagsDialog } from "../list/tags-dialog.tsx";
-import { useTags } from "../list/use-tags.ts";
+import { TagsDialog, useTags } from "../list/tags-dialog.tsx";
 import { listWords } from "../list/words.ts";
-import { Button } from "../parts/button.tsx";
+import { Button, IconButton } from "../parts/button.tsx";
+import { Input } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Menu, type MenuItem } from "../parts/menu.tsx";
 import { Tag } from "../parts/signs.tsx";
-import type { OpenChatState } from "../state/page.ts";
-import { hashOf } from "../browser/route.ts";
+import type { OpenChat, OpenChatState } from "../state/page.ts";
 import { nameOfChat } from "../texts/name-of-chat.ts";
 import { useFormat } from "../words/format.ts";
 import { useWords } from "../words/use-words.ts";
-import { ChatTitle } from "./chat-title.tsx";
+import { usedInShort } from "./answer-usage.tsx";
 import { copyText } from "./copy-text.ts";
 import { ChatSettingsDialog } from "./settings-dialog.tsx";
 import type { Thread } from "./thread.ts";
-import { usedInShort } from "./usage-words.ts";
 import { VariablesDialog } from "./variables-dialog.tsx";
-import { answererIn } from "./who-answers.ts";
+import { answererIn } from "./who-answers.tsx";
 import { chatWords } from "./words.ts";
 
 interface ChatHeaderProps {
@@ -218,4 +217,63 @@ function bookmarkItems(chat: Chat, unnamed: string, thread: Thread): MenuItem[] 
     const label = `${at + 1}. ${said === "" ? unnamed : said.slice(0, mostOfBookmark)}`;
     return [{ label, icon: "book", run: () => void thread.show(nodeId) }];
   });
+}
+
+interface ChatTitleProps {
+  chat: OpenChat;
+  /** Its title, or what it is called until it has one; empty: nothing. */
+  name: string;
+  isEditing: boolean;
+  onEdit: (isEditing: boolean) => void;
+}
+
+function ChatTitle({ chat, name, isEditing, onEdit }: ChatTitleProps) {
+  const words = useWords(chatWords);
+  if (isEditing) return <TitleField chat={chat} name={name} onDone={() => onEdit(false)} />;
+  return (
+    <div className="chat-title">
+      <h1 dir="auto" title={name}>
+        {name === "" ? words.untitled : name}
+      </h1>
+      <IconButton icon="edit" small label={words.rename} onClick={() => onEdit(true)} />
+    </div>
+  );
+}
+
+interface TitleFieldProps {
+  chat: OpenChat;
+  name: string;
+  onDone: () => void;
+}
+
+function TitleField({ chat, name, onDone }: TitleFieldProps) {
+  const words = useWords(chatWords);
+  const [first] = useState(name);
+  const [text, setText] = useState(first);
+  const save = () => {
+    const named = text.trim();
+    if (named !== "" && named !== first) void chat.change({ type: "rename", title: named });
+    onDone();
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.nativeEvent.isComposing || event.keyCode === 229) return;
+    if (event.key === "Enter") save();
+    else if (event.key === "Escape") onDone();
+  };
+  return (
+    <Input
+      className="chat-title-field"
+      aria-label={words.chatTitle}
+      // Somebody has just asked to write here.
+      // oxlint-disable-next-line jsx-a11y/no-autofocus
+      autoFocus
+      dir="auto"
+      maxLength={200}
+      value={text}
+      onFocus={({ currentTarget }) => currentTarget.select()}
+      onChange={({ currentTarget }) => setText(currentTarget.value)}
+      onKeyDown={onKeyDown}
+      onBlur={save}
+    />
+  );
 }

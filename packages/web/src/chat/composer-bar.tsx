@@ -1,15 +1,15 @@
 import { useMemo, useRef } from "react";
-import type { ChatChoices, ChatSettings, ModelChoice } from "@deltawire/tasks/chats";
+import type { ChatChoices, ChatSettings, ModelChoice, PrivacyKind } from "@deltawire/tasks/chats";
+import { IconButton } from "../parts/button.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Menu } from "../parts/menu.tsx";
 import { useWords } from "../words/use-words.ts";
 import { composerWords } from "./composer-words.ts";
-import { maskedKinds } from "./masked-kinds.ts";
-import { MaskedSign } from "./masked-sign.tsx";
 import { ModelPicker } from "./model-picker.tsx";
 import { effortIn, withEffort } from "./reasoning-effort.ts";
+import { privacyKindWords } from "./settings-words.ts";
 import type { ShownSettings } from "./use-chat-settings.ts";
-import { answererIn, choicesToPick, isSaid, type Who } from "./who-answers.ts";
+import { answererIn, choicesToPick, isSaid, type Who } from "./who-answers.tsx";
 
 interface ComposerBarProps {
   shown: ShownSettings;
@@ -192,5 +192,41 @@ function EffortMenu({ settings, model, disabled, onChoose }: EffortMenuProps) {
       <Icon name="think" small />
       <span className="chat-composer-menu-name">{effort ?? words.effortDefault}</span>
     </Menu>
+  );
+}
+
+type Privacy = Pick<ChatSettings, "privacy">;
+
+/** What no model is told in a chat with these settings, each kind once; none where nothing is masked. */
+export function maskedKinds({ privacy }: Privacy, defaults: Privacy): readonly PrivacyKind[] {
+  const { enabled = false, fields = [] } = privacy ?? defaults.privacy ?? {};
+  return enabled ? [...new Set(fields.map(({ kind }) => kind))] : [];
+}
+
+interface MaskedSignProps {
+  kinds: readonly PrivacyKind[];
+  /** Undefined: there is no chat yet whose settings could be opened. */
+  onOpen: (() => void) | undefined;
+}
+
+/** As many as are named: the settings have them all. */
+const named = 2;
+
+/** That something is masked, and what. */
+function MaskedSign({ kinds, onOpen }: MaskedSignProps) {
+  const words = useWords(composerWords);
+  const kindWords = useWords(privacyKindWords);
+  if (kinds.length === 0) return null;
+  const names = kinds.slice(0, named).map((kind) => kindWords[kind]);
+  const others = kinds.length - names.length;
+  const label = words.masked(
+    [...names, ...(others === 0 ? [] : [words.andMore(others)])].join(words.comma),
+  );
+  if (onOpen !== undefined)
+    return <IconButton icon="shield" label={label} className="chat-masked" onClick={onOpen} />;
+  return (
+    <span className="chat-masked" role="img" aria-label={label} title={label}>
+      <Icon name="shield" />
+    </span>
   );
 }

@@ -9,8 +9,8 @@ import { unreachable } from "../unreachable.ts";
 import { useWords } from "../words/use-words.ts";
 import { noticesFor, type ComposerNotice } from "./fitting-model.ts";
 import { composerWords } from "./composer-words.ts";
-import type { Obstacle } from "./may-send.ts";
-import { answererIn, type Answerer } from "./who-answers.ts";
+import type { Obstacle } from "./uploads.ts";
+import { answererIn, type Answerer } from "./who-answers.tsx";
 
 interface ComposerNoticesProps {
   attachments: readonly Attachment[];

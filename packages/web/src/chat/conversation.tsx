@@ -1,27 +1,27 @@
 import { useEffect, useLayoutEffect, useState } from "react";
 import { chosenVersion, type ChatNode } from "@deltawire/tasks/chats";
+import { hashOf } from "../browser/route.ts";
 import { useCell } from "../hooks/use-cell.ts";
 import { useOpenChat } from "../hooks/use-open-chat.ts";
 import { usePage } from "../hooks/use-page.ts";
 import { loadMarkdown } from "../markdown/lazy-markdown.tsx";
 import { Button } from "../parts/button.tsx";
+import { isCharacter, isWriting } from "../parts/keys.tsx";
 import { Empty, Spinner } from "../parts/signs.tsx";
 import type { OpenChat, OpenChatState } from "../state/page.ts";
 import { unreachable } from "../unreachable.ts";
 import { useWords } from "../words/use-words.ts";
-import { Announcer } from "./announcer.tsx";
+import { saysOf, type AnswerSays } from "./answer-facts.ts";
 import { ChatHeader } from "./chat-header.tsx";
+import "./chat.css";
 import { Composer } from "./composer.tsx";
 import { FindBar } from "./find-bar.tsx";
 import { MissingChat } from "./missing-chat.tsx";
 import { RetryDialog } from "./retry-dialog.tsx";
-import { createThread, shownPath, ThreadContext, type Thread } from "./thread.ts";
 import { ThreadList } from "./thread-list.tsx";
+import { createThread, shownPath, ThreadContext, type Thread } from "./thread.ts";
 import { useChatCommands } from "./use-chat-commands.ts";
-import { useTypedEarly } from "./use-typed-early.ts";
-import { useRestore } from "./use-restore.ts";
 import { chatWords } from "./words.ts";
-import "./chat.css";
 
 /** One chat: who answers, what was said, and where to say more. */
 export function Conversation({ chatId, nodeId }: { chatId: string; nodeId?: string | undefined }) {
@@ -152,4 +152,102 @@ function runningAtEnd(path: readonly ChatNode[]): string | undefined {
   if (last?.kind !== "answer") return undefined;
   const { status, task_id } = chosenVersion(last);
   return status === "running" ? task_id : undefined;
+}
+
+/** While a chat is loading there is no composer yet: what is typed or pasted meanwhile is added to its draft. */
+function useTypedEarly(chat: OpenChat): void {
+  const page = usePage();
+  useLayoutEffect(() => {
+    const { chatId } = chat;
+    let text = "";
+    const isElsewhere = (event: Event) => {
+      if (event.defaultPrevented || document.querySelector("dialog[open]") !== null) return true;
+      if (isWriting({ target: event.target, key: "" })) return true;
+      // Somebody who moves through the list by keys may have gone on to another row.
+      const row = document.activeElement?.closest("a[data-row]")?.getAttribute("href");
+      return row?.startsWith(hashOf({ is: "chat", chatId })) === false;
+    };
+    const onKey = (event: KeyboardEvent) => {
+      if (event.isComposing || isElsewhere(event)) return;
+      const next = textAfter(text, event);
+      if (next === undefined) return;
+      // Neither a command nor a link has it.
+      event.preventDefault();
+      text = next;
+    };
+    const onPaste = (event: ClipboardEvent) => {
+      if (isElsewhere(event)) return;
+      text += event.clipboardData?.getData("text/plain") ?? "";
+    };
+    document.addEventListener("keydown", onKey, { capture: true });
+    document.addEventListener("paste", onPaste);
+    return () => {
+      document.removeEventListener("keydown", onKey, { capture: true });
+      document.removeEventListener("paste", onPaste);
+      if (text === "" || chat.state.get().is !== "ready") return;
+      const draft = page.draft(chatId);
+      draft.change({ text: draft.get().text + text });
+    };
+  }, [page, chat]);
+}
+
+/** Undefined: the key changes no text. A space or Backspace does only where there is some. */
+function textAfter(text: string, event: KeyboardEvent): string | undefined {
+  if (isCharacter(event)) return text + event.key;
+  const hasModifier = event.ctrlKey || event.metaKey || event.altKey;
+  if (text === "" || hasModifier) return undefined;
+  if (event.key === " ") return `${text} `;
+  return event.key === "Backspace" ? text.replace(/.$/su, "") : undefined;
+}
+
+/** Takes a deletion of the chat back. */
+function useRestore(chat: OpenChat): () => Promise<void> {
+  const { list } = usePage();
+  return async () => {
+    if (await list.restore(chat.chatId)) await chat.readAnew();
+  };
+}
+
+/** Says what becomes of the answer, and not every word of it. */
+function Announcer({ path }: { path: readonly ChatNode[] }) {
+  const words = useWords(chatWords);
+  const now = heardAtEnd(path);
+  const [last, setLast] = useState<{ heard: Heard | undefined; said: Heard | undefined }>({
+    heard: now,
+    said: undefined,
+  });
+  if (last.heard?.versionId !== now?.versionId || last.heard?.says !== now?.says)
+    setLast({ heard: now, said: toBeSaid(last.heard, now) });
+  const { said } = last;
+  return (
+    <div role="status" className="for-readers">
+      {said !== undefined && words[said.says]}
+      {said?.message !== undefined && `: ${said.message}`}
+    </div>
+  );
+}
+
+/** The answer at the end of the path, as far as it is told to those who do not see it. */
+export interface Heard {
+  readonly versionId: string;
+  readonly says: AnswerSays;
+  readonly message: string | undefined;
+}
+
+export function heardAtEnd(path: readonly ChatNode[]): Heard | undefined {
+  const last = path.at(-1);
+  if (last?.kind !== "answer") return undefined;
+  const version = chosenVersion(last);
+  return {
+    versionId: version.version_id,
+    says: saysOf(version),
+    message: version.error?.message,
+  };
+}
+
+/** What has become of it since: nothing of what was there when the chat was opened, or is switched to. */
+export function toBeSaid(before: Heard | undefined, now: Heard | undefined): Heard | undefined {
+  if (now === undefined) return undefined;
+  if (before?.versionId === now.versionId) return before.says === now.says ? undefined : now;
+  return now.says === "answering" || now.says === "waiting" ? now : undefined;
 }

@@ -5,13 +5,11 @@ import { useReadMarkdown } from "../markdown/lazy-markdown.tsx";
 import type { ReadMarkdown } from "../markdown/read-markdown.ts";
 import { IconButton } from "../parts/button.tsx";
 import { Input } from "../parts/field.tsx";
-import { nobodyHasFocus } from "../parts/passes-focus.ts";
+import { nobodyHasFocus } from "../parts/focus.ts";
 import { useWords } from "../words/use-words.ts";
-import { foundIn, readWords, type FoundNode } from "./find-in-chat.ts";
-import type { Wanted } from "./found-places.ts";
-import { markFound } from "./mark-found.ts";
+import { foundIn, readAllAhead, readWords, type FoundNode } from "./find-in-chat.ts";
+import { markFound, type Wanted } from "./found-places.ts";
 import { elementId, type Thread } from "./thread.ts";
-import { readAllAhead } from "./read-all-ahead.ts";
 import { createWalk } from "./walk-found.ts";
 import { chatWords } from "./words.ts";
 

@@ -6,6 +6,7 @@ import {
   type ChatNode,
   type UserVersion,
 } from "@deltawire/tasks/chats";
+import { whenIdle } from "../markdown/idle.ts";
 import type { ReadMarkdown } from "../markdown/read-markdown.ts";
 import { once } from "../once.ts";
 
@@ -214,4 +215,23 @@ function placeOf(starts: readonly number[], at: number): Place {
 
 function idOf({ node_id }: ChatNode): string {
   return node_id;
+}
+
+/** At a quarter of the speed still short. */
+const atOnceMs = 4;
+
+/** Before a letter is typed, from the end on, which is what people see. What it returns ends that. */
+export function readAllAhead(path: readonly ChatNode[], read: ReadMarkdown): () => void {
+  let left = path.length;
+  const some = () => {
+    const until = performance.now() + atOnceMs;
+    while (left > 0 && performance.now() < until) {
+      left -= 1;
+      const node = path[left];
+      if (node !== undefined) readAhead(node, read);
+    }
+    if (left > 0) stop = whenIdle(some);
+  };
+  let stop = whenIdle(some);
+  return () => stop();
 }

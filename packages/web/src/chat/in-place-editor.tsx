@@ -1,13 +1,13 @@
 import { useId, useLayoutEffect, useRef, type KeyboardEvent, type ReactNode } from "react";
+import { useCell, usePicked } from "../hooks/use-cell.ts";
+import { usePage } from "../hooks/use-page.ts";
 import { Button } from "../parts/button.tsx";
-import { focusComposer } from "../parts/composer-focus.ts";
+import { focusComposer, nobodyHasFocus } from "../parts/focus.ts";
 import { TextArea } from "../parts/field.tsx";
-import { nobodyHasFocus } from "../parts/passes-focus.ts";
-import type { MessageEdit } from "../state/page.ts";
+import type { Draft, EditWords, MessageEdit } from "../state/page.ts";
 import { useWords } from "../words/use-words.ts";
 import { meaningOf, pressOf, type ComposerSituation } from "./composer-keys.ts";
 import { elementId, useThread, type Thread } from "./thread.ts";
-import { useEdit } from "./use-edit.ts";
 import { chatWords } from "./words.ts";
 
 type Save = (edit: MessageEdit) => Promise<boolean>;
@@ -127,4 +127,29 @@ function close(thread: Thread, nodeId: string, editor: Element | null): void {
     document.getElementById(elementId(nodeId))?.focus({ preventScroll: true });
   // A branch has taken its place.
   if (nobodyHasFocus()) focusComposer();
+}
+
+interface KeptEdit {
+  /** Undefined: nothing is changed yet. */
+  readonly edit: MessageEdit | undefined;
+  /** Undefined: it is over. */
+  readonly keep: (edit: EditWords | undefined) => void;
+  /** It is on its way, perhaps since before the chat was left: nobody writes in it meanwhile. */
+  readonly isBusy: boolean;
+  readonly hasArrived: boolean;
+  readonly draft: Draft;
+}
+
+/** What was typed into the editor of a node: it stays when the chat is left, or drawn again. */
+export function useEdit(nodeId: string): KeptEdit {
+  const draft = usePage().draft(useThread().chat.chatId);
+  const edit = usePicked(draft, ({ edits }) => edits?.[nodeId]);
+  const sent = useCell(draft.sentEdits).get(nodeId);
+  return {
+    edit,
+    keep: (next) => draft.edit(nodeId, next),
+    isBusy: sent === "on its way",
+    hasArrived: sent === "arrived",
+    draft,
+  };
 }

@@ -1,5 +1,7 @@
 import type { AnswerNode, UserNode } from "@deltawire/tasks/chats";
+import { useNow } from "../list/now.ts";
 import { Icon, type IconName } from "../parts/icon.tsx";
+import { useFormat } from "../words/format.ts";
 import { useWords } from "../words/use-words.ts";
 import { chatWords } from "./words.ts";
 
@@ -27,5 +29,15 @@ export function Marks({
       {node.hidden && mark("hide", words.hidden, words.hiddenHint)}
       {node.pinned && !node.hidden && mark("pin", words.pinned, words.pinnedHint)}
     </>
+  );
+}
+
+export function When({ iso }: { iso: string }) {
+  const format = useFormat();
+  const now = useNow();
+  return (
+    <time className="chat-when" dateTime={iso} title={format.exactly(iso)}>
+      {format.when(iso, now)}
+    </time>
   );
 }

@@ -6,9 +6,8 @@ import { Tag } from "../parts/signs.tsx";
 import type { EditHow, MessageEdit } from "../state/page.ts";
 import { useWords } from "../words/use-words.ts";
 import { composerWords } from "./composer-words.ts";
-import { InPlaceEditor } from "./in-place-editor.tsx";
+import { InPlaceEditor, useEdit } from "./in-place-editor.tsx";
 import { useThread } from "./thread.ts";
-import { useEdit } from "./use-edit.ts";
 import { chatWords } from "./words.ts";
 
 /** A message in other words: sent as a branch, unless somebody wants it in place of the message, or only changed. */

@@ -3,8 +3,7 @@ import type { ModelChoice } from "@deltawire/tasks/chats";
 import { useCell } from "../hooks/use-cell.ts";
 import { usePage } from "../hooks/use-page.ts";
 import { Icon, type IconName } from "../parts/icon.tsx";
-import { placeBeside } from "../parts/place-beside.ts";
-import { usePopoverBeside } from "../parts/use-popover-beside.ts";
+import { placeBeside, usePopoverBeside } from "../parts/place-beside.ts";
 import { useWords } from "../words/use-words.ts";
 import { composerWords } from "./composer-words.ts";
 import {
@@ -13,7 +12,7 @@ import {
   type Choice,
   type ChoiceGroup,
   type Who,
-} from "./who-answers.ts";
+} from "./who-answers.tsx";
 
 interface ModelPickerProps {
   /** What is chosen by it, for those who cannot see where it stands. */

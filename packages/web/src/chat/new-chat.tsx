@@ -1,18 +1,17 @@
 import { useState } from "react";
+import type { ChatChoices } from "@deltawire/tasks/chats";
+import { hashOf } from "../browser/route.ts";
 import { useCell } from "../hooks/use-cell.ts";
 import { usePage } from "../hooks/use-page.ts";
 import { Button } from "../parts/button.tsx";
 import { Icon, type IconName } from "../parts/icon.tsx";
 import { Empty } from "../parts/signs.tsx";
-import { hashOf } from "../browser/route.ts";
 import { useWords } from "../words/use-words.ts";
-import { Composer } from "./composer.tsx";
 import { composerWords } from "./composer-words.ts";
-import { DemoHint } from "./demo-hint.tsx";
-import { UpstreamProblems } from "./upstream-problems.tsx";
+import { Composer } from "./composer.tsx";
 import { startChat } from "./start-chat.ts";
-import { answererIn } from "./who-answers.ts";
-import { isOnlyDemo, suggestionsFor, type Suggestion } from "./suggestions.ts";
+import { DemoHint, isOnlyDemo, suggestionsFor, type Suggestion } from "./suggestions.tsx";
+import { answererIn } from "./who-answers.tsx";
 
 /** Where a chat begins. */
 export function NewChat() {
@@ -98,5 +97,37 @@ function Card({ icon, title, text }: { icon: IconName; title: string; text: stri
         <small dir="auto">{text}</small>
       </span>
     </>
+  );
+}
+
+/** Why there is no model though upstreams are configured. */
+function UpstreamProblems({ upstreams }: Pick<ChatChoices, "upstreams">) {
+  const page = usePage();
+  const words = useWords(composerWords);
+  const [isAsking, setAsking] = useState(false);
+  const tryAgain = async () => {
+    setAsking(true);
+    await page.readChoices();
+    setAsking(false);
+  };
+  return (
+    <section className="chat-start-problems" aria-label={words.noModelsKnown} role="status">
+      <h2>{words.noModelsKnown}</h2>
+      <ul>
+        {upstreams.map(({ name, problem }) => (
+          <li key={name} dir="auto">
+            <strong>{name}</strong>: {problem ?? words.listsNone}
+          </li>
+        ))}
+      </ul>
+      <div className="chat-start-problems-buttons">
+        <Button small kind="primary" icon="redo" busy={isAsking} onClick={() => void tryAgain()}>
+          {words.tryAgain}
+        </Button>
+        <Button small icon="plug" onClick={() => page.router.go({ is: "upstreams" })}>
+          {words.goUpstreams}
+        </Button>
+      </div>
+    </section>
   );
 }

@@ -1,9 +1,12 @@
 import { memo } from "react";
-import type { ChatNode } from "@deltawire/tasks/chats";
+import type { ChatNode, SeparatorNode } from "@deltawire/tasks/chats";
+import { IconButton } from "../parts/button.tsx";
 import { unreachable } from "../unreachable.ts";
+import { useWords } from "../words/use-words.ts";
 import { AnswerFrame } from "./answer-frame.tsx";
-import { SeparatorLine } from "./separator-line.tsx";
+import { elementId, useThread } from "./thread.ts";
 import { UserMessage } from "./user-message.tsx";
+import { chatWords } from "./words.ts";
 
 export interface NodeProps<Node extends ChatNode> {
   node: Node;
@@ -30,3 +33,21 @@ export const NodeView = memo(function NodeView({ node, ...rest }: NodeProps<Chat
       return unreachable(node);
   }
 });
+
+function SeparatorLine({ node, isMarked }: { node: SeparatorNode; isMarked: boolean }) {
+  const words = useWords(chatWords);
+  const { chat } = useThread();
+  const remove = () => void chat.deleteNode(node.node_id, "keep");
+  return (
+    <div
+      id={elementId(node.node_id)}
+      className="chat-separator"
+      data-marked={isMarked || undefined}
+      data-node={node.node_id}
+      tabIndex={-1}
+    >
+      <span>{words.separatorText}</span>
+      <IconButton icon="close" small label={words.deleteSeparator} onClick={remove} />
+    </div>
+  );
+}

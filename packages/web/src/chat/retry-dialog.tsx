@@ -8,7 +8,7 @@ import { Spinner } from "../parts/signs.tsx";
 import { useWords } from "../words/use-words.ts";
 import { ModelPicker } from "./model-picker.tsx";
 import type { Thread } from "./thread.ts";
-import { answererIn, choicesToPick, type Who } from "./who-answers.ts";
+import { answererIn, choicesToPick, type Who } from "./who-answers.tsx";
 import { chatWords } from "./words.ts";
 
 /** Another answer, by somebody else this once. */

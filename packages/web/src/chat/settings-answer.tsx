@@ -5,7 +5,7 @@ import { ModelPicker } from "./model-picker.tsx";
 import { effortIn } from "./reasoning-effort.ts";
 import { SettingField, type SectionProps } from "./setting-field.tsx";
 import { settingsWords } from "./settings-words.ts";
-import { answererIn, choicesToPick, isSaid } from "./who-answers.ts";
+import { answererIn, choicesToPick, isSaid } from "./who-answers.tsx";
 
 /** Who answers, and how. */
 export function AnswerSettings({ form, choices, defaults, errorAt, change }: SectionProps) {

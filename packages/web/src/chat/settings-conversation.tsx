@@ -4,7 +4,7 @@ import { useWords } from "../words/use-words.ts";
 import { ModelPicker } from "./model-picker.tsx";
 import { SettingField, SettingGroup, type SectionProps } from "./setting-field.tsx";
 import { settingsWords } from "./settings-words.ts";
-import { choicesToPick, type Choice } from "./who-answers.ts";
+import { choicesToPick, type Choice } from "./who-answers.tsx";
 
 /** What the model is told of the chat, and who names it. */
 export function ConversationSettings({ form, choices, defaults, errorAt, change }: SectionProps) {

@@ -1,5 +1,10 @@
 import { useEffect, useId, useRef, useState, type KeyboardEvent } from "react";
-import { ChatApiError, runningAnswers, type ChatSettings } from "@deltawire/tasks/chats";
+import {
+  ChatApiError,
+  runningAnswers,
+  type ChatClient,
+  type ChatSettings,
+} from "@deltawire/tasks/chats";
 import { useCell, usePicked } from "../hooks/use-cell.ts";
 import { usePage } from "../hooks/use-page.ts";
 import { Button } from "../parts/button.tsx";
@@ -8,7 +13,6 @@ import { Icon, type IconName } from "../parts/icon.tsx";
 import type { OpenChat } from "../state/page.ts";
 import { unreachable } from "../unreachable.ts";
 import { useWords } from "../words/use-words.ts";
-import { saveSettings } from "./save-settings.ts";
 import type { SectionProps } from "./setting-field.tsx";
 import { AnswerSettings } from "./settings-answer.tsx";
 import { ConversationSettings } from "./settings-conversation.tsx";
@@ -23,6 +27,7 @@ import {
   type FieldProblems,
   type SectionName,
   type SettingsForm,
+  type SettingsPatch,
 } from "./settings-form.ts";
 import { PrivacySettings } from "./settings-privacy.tsx";
 import { ToolSettings } from "./settings-tools.tsx";
@@ -274,4 +279,26 @@ function said(
     default:
       return unreachable(problem);
   }
+}
+
+/**
+ * Changes what has changed, all or nothing. Throws what the gateway says against it, with the place of the fault, which is
+ * why it is no `chat.change`. A chat that somebody else has touched meanwhile gets it too: only these fields are meant.
+ */
+export async function saveSettings(
+  client: Pick<ChatClient, "edits">,
+  chat: Pick<OpenChat, "chatId" | "state" | "readAnew">,
+  patch: SettingsPatch,
+): Promise<void> {
+  const edits = [{ type: "settings", patch }] as const;
+  const state = chat.state.get();
+  const save = (revision: number) => client.edits(chat.chatId, { revision, edits });
+  try {
+    await save(state.is === "ready" ? state.chat.revision : 0);
+  } catch (error) {
+    const now = error instanceof ChatApiError && error.code === "conflict" && error.revision;
+    if (typeof now !== "number") throw error;
+    await save(now);
+  }
+  await chat.readAnew();
 }

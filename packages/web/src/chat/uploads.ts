@@ -1,7 +1,7 @@
 import type { Attachment } from "@deltawire/tasks/chats";
 import { cell, type Cell } from "../cell.ts";
 import { keepByChat, type KeptByChat } from "../state/kept-by-chat.ts";
-import type { Draft, Page } from "../state/page.ts";
+import type { Draft, DraftState, Page } from "../state/page.ts";
 
 /** A file that is no attachment yet. */
 export interface Upload {
@@ -77,4 +77,35 @@ function uploadsInto(page: Page, chatId: string): Uploads {
     (file) => page.upload(file),
     () => page.draft(chatId),
   );
+}
+
+/** Why what is written cannot be sent now. */
+export type Obstacle = "deleted" | "sending" | "uploading" | "failed upload" | "empty" | "no model";
+
+export interface Writing {
+  readonly draft: Pick<DraftState, "text" | "attachments" | "contexts">;
+  readonly uploads: readonly Pick<Upload, "state">[];
+  readonly isDeleted: boolean;
+  readonly isSending: boolean;
+  /** False: nothing is chosen to answer, as far as that is known. */
+  readonly hasAnswerer: boolean;
+}
+
+export function obstacleTo({
+  draft,
+  uploads,
+  isDeleted,
+  isSending,
+  hasAnswerer,
+}: Writing): Obstacle | undefined {
+  if (isDeleted) return "deleted";
+  if (isSending) return "sending";
+  if (uploads.some(({ state }) => state === "sending")) return "uploading";
+  if (uploads.length > 0) return "failed upload";
+  const hasSomething =
+    draft.text.trim() !== "" ||
+    draft.attachments.length > 0 ||
+    draft.contexts.some(({ text }) => text.trim() !== "");
+  if (!hasSomething) return "empty";
+  return hasAnswerer ? undefined : "no model";
 }

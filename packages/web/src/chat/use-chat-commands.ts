@@ -1,11 +1,10 @@
 import { chosenVersion, isRunning, type ChatNode } from "@deltawire/tasks/chats";
 import { useCommands } from "../hooks/use-commands.ts";
 import { usePage } from "../hooks/use-page.ts";
-import { focusComposer } from "../parts/composer-focus.ts";
+import { focusComposer } from "../parts/focus.ts";
 import { useWords } from "../words/use-words.ts";
 import { editKeys, retryKeys, stopKeys } from "./composer-keys.ts";
 import { answerToCopy, copyText } from "./copy-text.ts";
-import { meantNode, neighbour } from "./meant-node.ts";
 import { offeredVersions, switchOf, versionEdits } from "./switches.ts";
 import { readyChat, type Thread } from "./thread.ts";
 import { chatWords } from "./words.ts";
@@ -128,4 +127,24 @@ export function useChatCommands(thread: Thread, path: readonly ChatNode[]): void
 function focusedNode(): string | undefined {
   const place = document.activeElement?.closest("[data-node]");
   return place?.getAttribute("data-node") ?? undefined;
+}
+
+/** The node that has the focus; where none has it, the last one that the command fits. */
+export function meantNode(
+  path: readonly ChatNode[],
+  focused: string | undefined,
+  fits: (node: ChatNode) => boolean,
+): ChatNode | undefined {
+  return path.find(({ node_id }) => node_id === focused) ?? path.findLast(fits);
+}
+
+/** The next one in a direction; from nowhere the last, as that is what is in view. */
+export function neighbour(
+  path: readonly ChatNode[],
+  focused: string | undefined,
+  step: 1 | -1,
+): ChatNode | undefined {
+  const at = path.findIndex(({ node_id }) => node_id === focused);
+  if (at === -1) return path.at(-1);
+  return path[at + step];
 }

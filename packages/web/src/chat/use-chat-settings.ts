@@ -4,7 +4,7 @@ import { usePage } from "../hooks/use-page.ts";
 import type { Cell } from "../cell.ts";
 import type { OpenChat, OpenChatState } from "../state/page.ts";
 import type { SettingsPatch } from "./settings-form.ts";
-import { whoAnswersNow } from "./who-answers.ts";
+import { whoAnswersNow } from "./who-answers.tsx";
 
 export interface ShownSettings {
   readonly settings: ChatSettings;

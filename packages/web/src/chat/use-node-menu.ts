@@ -1,5 +1,5 @@
 import { isRunning, type AnswerNode, type ChatNode, type UserNode } from "@deltawire/tasks/chats";
-import { findComposer } from "../parts/composer-focus.ts";
+import { findComposer } from "../parts/focus.ts";
 import type { MenuItem } from "../parts/menu.tsx";
 import { useWords } from "../words/use-words.ts";
 import { editKeys, retryKeys } from "./composer-keys.ts";

@@ -8,8 +8,7 @@ import type { Page } from "../state/page.ts";
 import { nameInList } from "../texts/name-of-chat.ts";
 import { useWords } from "../words/use-words.ts";
 import { exportChat, exportEntries } from "./export-chat.ts";
-import { RouteLink } from "./route-link.tsx";
-import { focusBeside } from "./row-focus.ts";
+import { focusBeside, RouteLink } from "./route-link.tsx";
 import { listWords, type ListWords } from "./words.ts";
 
 export interface RowActions {

@@ -11,9 +11,8 @@ import { useFormat } from "../words/format.ts";
 import { useWords } from "../words/use-words.ts";
 import { createChatPages, type ChatPages } from "./chat-pages.ts";
 import { useNow } from "./now.ts";
-import { ReadOn } from "./read-on.tsx";
+import { ReadOn, Skeleton } from "./read-on.tsx";
 import { RouteLink } from "./route-link.tsx";
-import { Skeleton } from "./skeleton.tsx";
 import { listWords } from "./words.ts";
 
 interface DeletedChatsProps {

@@ -7,7 +7,7 @@ import { useFormat } from "../words/format.ts";
 import { useWords } from "../words/use-words.ts";
 import { useNow } from "./now.ts";
 import { RouteLink } from "./route-link.tsx";
-import { Skeleton } from "./skeleton.tsx";
+import { Skeleton } from "./read-on.tsx";
 import type { SearchState } from "./search.ts";
 import { listWords } from "./words.ts";
 

@@ -1,8 +1,8 @@
 import { useEffect, useId, useRef, type ReactNode } from "react";
+import { cell } from "../cell.ts";
 import { useWords } from "../words/use-words.ts";
+import { defineWords } from "../words/words.ts";
 import { IconButton } from "./button.tsx";
-import { openModal } from "./open-dialogs.ts";
-import { partsWords } from "./words.ts";
 
 interface DialogProps {
   title: string;
@@ -61,3 +61,21 @@ export function Dialog({ title, onClose, children, footer, wide, atTop }: Dialog
     </dialog>
   );
 }
+
+/** The modal dialogs that are open, the topmost last. All that is not in that one cannot be pressed. */
+export const openDialogs = cell<readonly HTMLDialogElement[]>([]);
+
+/** Answers with how it is closed. */
+function openModal(dialog: HTMLDialogElement): () => void {
+  dialog.showModal();
+  openDialogs.update((open) => [...open, dialog]);
+  return () => {
+    dialog.close();
+    openDialogs.update((open) => open.filter((each) => each !== dialog));
+  };
+}
+
+export const partsWords = defineWords({
+  en: { close: "Close", dismiss: "Dismiss", loading: "Loading", messages: "Messages" },
+  zh: { close: "关闭", dismiss: "知道了", loading: "加载中", messages: "消息" },
+});

@@ -9,7 +9,7 @@ import {
 } from "react";
 import { Icon, type IconName } from "./icon.tsx";
 import { Keys } from "./keys.tsx";
-import { usePopoverBeside } from "./use-popover-beside.ts";
+import { usePopoverBeside } from "./place-beside.ts";
 
 export type MenuItem =
   | "line"

@@ -5,8 +5,7 @@ import { usePage } from "../hooks/use-page.ts";
 import type { Toast, Toasts as AllToasts } from "../state/toasts.ts";
 import { useWords } from "../words/use-words.ts";
 import { Button, IconButton } from "./button.tsx";
-import { openDialogs } from "./open-dialogs.ts";
-import { partsWords } from "./words.ts";
+import { openDialogs, partsWords } from "./dialog.tsx";
 
 const shortMs = 6000;
 /** An error, or what can be undone, is read more slowly. */

@@ -1,9 +1,11 @@
 import { memo } from "react";
+import type { TaskTree } from "@deltawire/tasks";
 import { chatWords } from "../chat/words.ts";
+import { usePicked } from "../hooks/use-cell.ts";
+import { usePage } from "../hooks/use-page.ts";
 import { useWords } from "../words/use-words.ts";
 import type { Placed } from "./layout.ts";
-import { cutLines, isRightToLeft } from "./lines.ts";
-import { useLiveWords } from "./live-words.ts";
+import { cutLines, firstWordsIn, isRightToLeft } from "./lines.ts";
 import { cardWidth } from "./sizes.ts";
 import type { TreeItem } from "./tree-of.ts";
 import { treeWords, type TreeWords } from "./words.ts";
@@ -195,4 +197,22 @@ function nameOf(
   ].filter((fact) => fact !== "");
   const who = item.kind === "separator" ? words.separator : whoOf(item, words);
   return `${who}: ${said.slice(0, 100)}${facts.length === 0 ? "" : ` (${facts.join(", ")})`}`;
+}
+
+/** The first words of an answer that runs. They are drawn again while there are few, and not with every word after that. */
+function useLiveWords(taskId: string): string {
+  const page = usePage();
+  return usePicked(page.taskTree(taskId), firstSaid);
+}
+
+export function firstSaid(tree: TaskTree | undefined): string {
+  if (tree === undefined || !Object.hasOwn(tree.tasks, tree.root_task_id)) return "";
+  for (const item of tree.tasks[tree.root_task_id]?.output ?? []) {
+    if (item.type !== "message") continue;
+    for (const block of item.block_list) {
+      const words = block.type === "text" ? firstWordsIn(block.text) : "";
+      if (words !== "") return words;
+    }
+  }
+  return "";
 }

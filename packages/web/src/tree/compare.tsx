@@ -6,28 +6,30 @@ import type {
   UserNode,
   UserVersion,
 } from "@deltawire/tasks/chats";
-import type { Block } from "@deltawire/tasks/markdown";
+import { parseMarkdown, withCites, type Block, type Inline } from "@deltawire/tasks/markdown";
+import type { Block as ItemBlock } from "@deltawire/tasks";
 import { keptAnswer } from "../answer/answer-view.ts";
-import { SourcesContext } from "../answer/scene.ts";
 import {
-  EarlierSourcesContext,
   earlierSources,
+  EarlierSourcesContext,
   noEarlierSources,
+  useSource,
 } from "../answer/earlier-sources.ts";
+import { SourcesContext } from "../answer/scene.ts";
+import { sourceName } from "../answer/source-name.ts";
 import type { Sources } from "../answer/sources.ts";
+import { answerWords } from "../answer/words.ts";
 import { versionEdits } from "../chat/switches.ts";
 import { useCommands } from "../hooks/use-commands.ts";
 import { LazyBlocks } from "../markdown/lazy-markdown.tsx";
+import { comparedWords } from "../markdown/markdown-words.ts";
 import { Button, IconButton } from "../parts/button.tsx";
 import { Select, Switch } from "../parts/field.tsx";
 import type { OpenChat } from "../state/page.ts";
 import { useWords } from "../words/use-words.ts";
 import { chosenIn, letters, type Choice, type Choices } from "./choices.ts";
-import { Cited } from "./cited.tsx";
-import { withMarks } from "./marked-blocks.ts";
-import { saidIn, type Said } from "./said-in.ts";
 import { VersionBody, VersionFacts } from "./version-body.tsx";
-import { isSameText, wordDiff, type DiffPart } from "./word-diff.ts";
+import { isSameText, withMarks, wordDiff, type DiffPart } from "./word-diff.ts";
 import { treeWords } from "./words.ts";
 
 interface CompareProps {
@@ -263,4 +265,61 @@ function cite(reference: number, resolved: boolean) {
 
 function isUnderWay(version: UserVersion | AnswerVersion | undefined): boolean {
   return version !== undefined && "output" in version && version.status === "running";
+}
+
+interface CitedProps {
+  number: number;
+  resolved: boolean;
+}
+
+/** A reference where the calls are not shown: it says what it stands for, and leads nowhere. */
+export function Cited({ number, resolved }: CitedProps) {
+  const words = useWords(answerWords);
+  const source = useSource(number);
+  const isKnown = resolved && source !== undefined;
+  const name = isKnown ? words.sourceNamed(number, sourceName(source)) : words.unresolved(number);
+  return (
+    <span
+      className="answer-chip"
+      data-unresolved={!isKnown || undefined}
+      role="img"
+      aria-label={name}
+      title={name}
+    >
+      {number}
+      {!isKnown && "?"}
+    </span>
+  );
+}
+
+/** What is compared of a version. */
+export interface Said {
+  readonly words: string;
+  /** A model writes Markdown, people write what they mean. */
+  readonly blocks?: readonly Block[];
+}
+
+export function saidIn(version: UserVersion | AnswerVersion): Said {
+  if (!("output" in version)) return { words: version.text };
+  const blocks = version.output.flatMap((item) =>
+    item.type === "message" ? item.block_list.flatMap(readBlock) : [],
+  );
+  return { words: comparedWords(blocks), blocks };
+}
+
+function readBlock(block: ItemBlock): Block[] {
+  if (block.type === "text") return parseMarkdown(withCites(block.text, block.annotations ?? []));
+  return block.type === "audio" ? asSpoken(block.transcript ?? "") : [];
+}
+
+/** Nobody speaks Markdown. */
+function asSpoken(transcript: string): Block[] {
+  if (transcript.trim() === "") return [];
+  const inline = transcript
+    .split("\n")
+    .flatMap((text, at): Inline[] => [
+      ...(at === 0 ? [] : [{ type: "break" as const }]),
+      { type: "text", text },
+    ]);
+  return [{ type: "paragraph", inline }];
 }

@@ -10,7 +10,7 @@ import {
   type MouseEvent,
   type Ref,
 } from "react";
-import { nobodyHasFocus } from "../parts/passes-focus.ts";
+import { nobodyHasFocus } from "../parts/focus.ts";
 import { useWords } from "../words/use-words.ts";
 import { Card } from "./card.tsx";
 import type { Layout } from "./layout.ts";

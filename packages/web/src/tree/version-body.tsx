@@ -1,7 +1,7 @@
 import type { AnswerNode, AnswerVersion, UserNode, UserVersion } from "@deltawire/tasks/chats";
 import { Answer } from "../answer/answer.tsx";
 import { costOf, saysOf, statusKinds } from "../chat/answer-facts.ts";
-import { usedInRows } from "../chat/usage-words.ts";
+import { usedInRows } from "../chat/answer-usage.tsx";
 import { chatWords } from "../chat/words.ts";
 import { Status } from "../parts/signs.tsx";
 import type { OpenChat } from "../state/page.ts";

@@ -1,3 +1,6 @@
+import type { Block, Mark } from "@deltawire/tasks/markdown";
+import { markedBlocks } from "../markdown/markdown-words.ts";
+
 export interface DiffPart {
   /** `gone` is only in the first text, `new` only in the second. */
   readonly kind: "same" | "gone" | "new";
@@ -180,4 +183,38 @@ function isBothWays(parts: readonly DiffPart[], index: number): boolean {
   const left = parts[index - 1]?.kind === "new" && parts[index - 2]?.kind === "gone";
   const right = parts[index + 1]?.kind === "gone" && parts[index + 2]?.kind === "new";
   return left && right;
+}
+
+/** Blocks with marks on what only one side says, of which `parts` is what differs in its `comparedWords`. */
+export function withMarks(
+  blocks: readonly Block[],
+  parts: readonly DiffPart[],
+  side: "gone" | "new",
+): Block[] {
+  const ahead = rangesOf(parts, side);
+  let at = 0;
+  let first = 0;
+  return markedBlocks(blocks, (text) => {
+    const [from, to] = [at, at + text.length];
+    at = to;
+    const marks: Mark[] = [];
+    while ((ahead[first]?.[1] ?? Infinity) <= from) first += 1;
+    for (let next = first; (ahead[next]?.[0] ?? Infinity) < to; next += 1) {
+      const [start, end] = ahead[next] ?? [0, 0];
+      marks.push([Math.max(start, from) - from, Math.min(end, to) - from]);
+    }
+    return marks;
+  });
+}
+
+/** Where the text of one side has what the other lacks. */
+function rangesOf(parts: readonly DiffPart[], side: "gone" | "new"): Mark[] {
+  const ranges: Mark[] = [];
+  let at = 0;
+  for (const { kind, text } of parts) {
+    if (kind !== "same" && kind !== side) continue;
+    if (kind === side) ranges.push([at, at + text.length]);
+    at += text.length;
+  }
+  return ranges;
 }

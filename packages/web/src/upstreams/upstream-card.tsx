@@ -1,6 +1,5 @@
 import type { ModelChoice } from "@deltawire/tasks/chats";
-import { DemoHint } from "../chat/demo-hint.tsx";
-import { isOnlyDemo } from "../chat/suggestions.ts";
+import { DemoHint, isOnlyDemo } from "../chat/suggestions.tsx";
 import { usePage } from "../hooks/use-page.ts";
 import { Fold, Status, type StatusKind } from "../parts/signs.tsx";
 import { Button } from "../parts/button.tsx";

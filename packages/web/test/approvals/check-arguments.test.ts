@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { checkArguments, expectedArguments } from "../../src/approvals/check-arguments.ts";
-import { problemInWords } from "../../src/approvals/problem-in-words.ts";
+import { problemInWords } from "../../src/approvals/decision-form.tsx";
 import { approvalWords, type ApprovalWords } from "../../src/approvals/words.ts";
 
 const schema = {

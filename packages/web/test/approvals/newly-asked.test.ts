@@ -1,7 +1,7 @@
 import type { PendingApproval } from "@deltawire/tasks/chats";
 import { expect, test } from "vitest";
-import { newlyAsked, nothingTold } from "../../src/approvals/newly-asked.ts";
-import { questionOf } from "../../src/approvals/question-of.ts";
+import { newlyAsked, nothingTold } from "../../src/approvals/tray.tsx";
+import { questionOf } from "../../src/approvals/approval-card.tsx";
 import { approvalWords } from "../../src/approvals/words.ts";
 
 function asked(id: string, limitName?: string): PendingApproval {

@@ -8,7 +8,7 @@ import {
   whoMade,
   wordsToCopy,
 } from "../../src/chat/answer-facts.ts";
-import { usedInRows, usedInShort } from "../../src/chat/usage-words.ts";
+import { usedInRows, usedInShort } from "../../src/chat/answer-usage.tsx";
 import { chatWords } from "../../src/chat/words.ts";
 import { formatFor } from "../../src/words/format.ts";
 import { answered, saying } from "./stage.ts";

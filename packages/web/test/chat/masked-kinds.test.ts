@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { maskedKinds } from "../../src/chat/masked-kinds.ts";
+import { maskedKinds } from "../../src/chat/composer-bar.tsx";
 
 const fields = [
   { kind: "email" },

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { PlainText } from "../../src/chat/plain-text.tsx";
+import { PlainText } from "../../src/chat/user-message.tsx";
 import { draw, wordsIn } from "../answer/draw.tsx";
 
 const shown = (text: string) => wordsIn(draw(<PlainText text={text} className="" />));

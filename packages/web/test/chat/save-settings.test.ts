@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { newChat, createChatClient, type FetchLike } from "@deltawire/tasks/chats";
-import { saveSettings } from "../../src/chat/save-settings.ts";
+import { saveSettings } from "../../src/chat/settings-dialog.tsx";
 import { cell } from "../../src/cell.ts";
 import type { OpenChatState } from "../../src/state/page.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isOnlyDemo, suggestionsFor } from "../../src/chat/suggestions.ts";
+import { isOnlyDemo, suggestionsFor } from "../../src/chat/suggestions.tsx";
 import { choices, model } from "./choices-for-tests.ts";
 
 const names = (more: Parameters<typeof choices>[0]) =>

@@ -1,7 +1,7 @@
 import { currentPath, type Chat } from "@deltawire/tasks/chats";
 import { expect, test } from "vitest";
-import { meantNode, neighbour } from "../../src/chat/meant-node.ts";
-import { heardAtEnd, toBeSaid } from "../../src/chat/spoken.ts";
+import { meantNode, neighbour } from "../../src/chat/use-chat-commands.ts";
+import { heardAtEnd, toBeSaid } from "../../src/chat/conversation.tsx";
 import { createThread, shownPath } from "../../src/chat/thread.ts";
 import { cell } from "../../src/cell.ts";
 import type { OpenChat, OpenChatState } from "../../src/state/page.ts";

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { noticesFor } from "../../src/chat/fitting-model.ts";
-import { fateOf } from "../../src/chat/what-models-take.ts";
+import { fateOf, noticesFor } from "../../src/chat/fitting-model.ts";
 import { model } from "./choices-for-tests.ts";
 
 const picture = {

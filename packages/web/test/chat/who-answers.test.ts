@@ -3,10 +3,10 @@ import {
   answererIn,
   choicesFound,
   choicesToPick,
-  writtenChoice,
   patchFor,
   whoAnswersNow,
-} from "../../src/chat/who-answers.ts";
+  writtenChoice,
+} from "../../src/chat/who-answers.tsx";
 import { choices, model } from "./choices-for-tests.ts";
 import { answered, chatAfter } from "./stage.ts";
 

@@ -1,10 +1,9 @@
 import { expect, test } from "vitest";
 import type { Attachment } from "@deltawire/tasks/chats";
-import { obstacleTo } from "../../src/chat/may-send.ts";
-import { meaningOfPaste, withoutPasted } from "../../src/chat/pasted-text.ts";
+import { meaningOfPaste, withoutPasted } from "../../src/chat/message-box.tsx";
 import { effortIn, withEffort } from "../../src/chat/reasoning-effort.ts";
 import { createNewChatSettings } from "../../src/state/new-chat-settings.ts";
-import { createUploads, uploadsOf } from "../../src/chat/uploads.ts";
+import { createUploads, obstacleTo, uploadsOf } from "../../src/chat/uploads.ts";
 import { cell } from "../../src/cell.ts";
 import type { DraftState, Page } from "../../src/state/page.ts";
 import { restAfter } from "../../src/state/rest-of-draft.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { groupChats, groupKey } from "../../src/list/groups.ts";
+import { groupChats, groupKey } from "../../src/list/chat-rows.tsx";
 import { summary } from "./summary.ts";
 
 const now = new Date(2026, 10, 15, 9, 30);

@@ -6,7 +6,7 @@ import {
   withNewTag,
   withSuggestedTag,
   withTypedTags,
-} from "../../src/list/tag-list.ts";
+} from "../../src/list/tags-dialog.tsx";
 
 test("a tag is added without the blanks around it, and once, however it is written", () => {
   expect(withNewTag(["work"], "  deep   work ")).toEqual(["work", "deep work"]);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isCharacter, isPressed, writes, type KeyPress } from "../../src/parts/key-press.ts";
+import { isCharacter, isPressed, writes, type KeyPress } from "../../src/parts/keys.tsx";
 
 const press = (key: string, held: Partial<KeyPress> = {}): KeyPress => ({
   key,

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { TaskTree } from "@deltawire/tasks";
 import { cutLines, firstWords, isRightToLeft } from "../../src/tree/lines.ts";
-import { firstSaid } from "../../src/tree/live-words.ts";
+import { firstSaid } from "../../src/tree/card.tsx";
 
 describe("words on a card", () => {
   test("are broken between words, and the last line tells that there is more", () => {

@@ -2,8 +2,7 @@ import { parseMarkdown, type Block, type Inline } from "@deltawire/tasks/markdow
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { comparedWords } from "../../src/markdown/markdown-words.ts";
-import { withMarks } from "../../src/tree/marked-blocks.ts";
-import { wordDiff } from "../../src/tree/word-diff.ts";
+import { withMarks, wordDiff } from "../../src/tree/word-diff.ts";
 
 function compared(one: string, other: string): { gone: Block[]; added: Block[] } {
   const [before, after] = [parseMarkdown(one), parseMarkdown(other)];

@@ -4,8 +4,7 @@ import { expect, test } from "vitest";
 import { keptAnswer } from "../../src/answer/answer-view.ts";
 import { SourcesContext } from "../../src/answer/scene.ts";
 import { DrawnBlocks } from "../../src/markdown/markdown.tsx";
-import { Cited } from "../../src/tree/cited.tsx";
-import { saidIn } from "../../src/tree/said-in.ts";
+import { Cited, saidIn } from "../../src/tree/compare.tsx";
 import { draw } from "../answer/draw.tsx";
 import { call, result, sampleVersion } from "../answer/sample-answer.ts";
 

@@ -1,5 +1,7 @@
 import type { ChatChoices, ChatSettings } from "@deltawire/tasks/chats";
 import type { IconName } from "../parts/icon.tsx";
+import { useWords } from "../words/use-words.ts";
+import { composerWords } from "./composer-words.ts";
 
 type SuggestionName =
   | "weather"
@@ -66,4 +68,10 @@ function answersWords({ agents, models, defaults: { agent, model } }: Choices): 
 function firstThatChats(models: Choices["models"]): ChatSettings | undefined {
   const model = models.find(({ type }) => type === "chat");
   return model === undefined ? undefined : { model: model.name };
+}
+
+/** That this is a demo, and how a real model comes in its place. */
+export function DemoHint({ className }: { className: string }) {
+  const words = useWords(composerWords);
+  return <p className={className}>{words.onlyDemo}</p>;
 }

@@ -1,5 +1,7 @@
 import { useState } from "react";
 import { usePage } from "../hooks/use-page.ts";
+import { Button } from "../parts/button.tsx";
+import { Dialog } from "../parts/dialog.tsx";
 import type { Page } from "../state/page.ts";
 import { useWords } from "../words/use-words.ts";
 import { listWords, type ListWords } from "./words.ts";
@@ -53,4 +55,34 @@ function jsonOf(text: string, words: ListWords): unknown {
   } catch (cause) {
     throw new Error(words.noJson, { cause });
   }
+}
+
+/** How far an import is, and why one was refused, in full: the gateway names the places of the faults. */
+export function ImportNotice({ importing }: { importing: ImportFiles }) {
+  const words = useWords(listWords);
+  const { state, dismiss } = importing;
+  if (state.is === "idle") return null;
+  if (state.is === "under way")
+    return (
+      <p className="list-notice" role="status">
+        <span className="spinner" aria-hidden="true" />
+        <span dir="auto">{words.importing(state.name)}</span>
+      </p>
+    );
+  return (
+    <Dialog
+      title={words.importFailed(state.name)}
+      onClose={dismiss}
+      footer={
+        <Button kind="primary" onClick={dismiss}>
+          {words.close}
+        </Button>
+      }
+    >
+      <p>{words.importFailedText}</p>
+      <pre className="list-faults" role="alert">
+        {state.message.replaceAll("; ", ";\n")}
+      </pre>
+    </Dialog>
+  );
 }

@@ -6,6 +6,10 @@ import {
   type ModelChoice,
   type ModelType,
 } from "@deltawire/tasks/chats";
+import { useMemo } from "react";
+import { useCommands } from "../hooks/use-commands.ts";
+import { useWords } from "../words/use-words.ts";
+import { composerWords } from "./composer-words.ts";
 
 /** One of the two, or neither: then as the gateway is configured. */
 export type Who = Pick<ChatSettings, "agent" | "model">;
@@ -121,4 +125,32 @@ export function writtenChoice(
 /** As the patch of a chat's settings says it: who is not named is taken out. */
 export function patchFor({ agent, model }: Who) {
   return { agent: agent ?? null, model: model ?? null };
+}
+
+interface AnswererCommandsProps {
+  choices: ChatChoices;
+  onChoose: (who: Who) => void;
+}
+
+/** More than a palette has room for, beside everything else in it. */
+const many = 6;
+
+/** All that can answer, for the palette. */
+export function AnswererCommands({ choices, onChoose }: AnswererCommandsProps) {
+  const words = useWords(composerWords);
+  const offered = useMemo(
+    () => choicesToPick(choices).filter(({ group }) => group !== "default"),
+    [choices],
+  );
+  useCommands(
+    offered.map(({ id, name, description, who }) => ({
+      id: `answer with ${id}`,
+      title: words.answerWith(name),
+      group: words.group,
+      words: description,
+      onlyFound: offered.length > many,
+      run: () => onChoose(who),
+    })),
+  );
+  return null;
 }
