@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import { agentNamed } from "../src/models/agents.ts";
 import { resolveModel } from "../src/models/resolve.ts";
 import { configOf } from "./models-config.ts";
 import { read } from "./reading-config.ts";
@@ -122,9 +121,9 @@ test("an endless name is cut in the message", () => {
 test("an agent is found by its whole name, and is no target of a model", () => {
   const { agents } = read('[agents.reviewer]\nmodel = "demo/clean"');
   const config = { ...two, agents };
-  expect(agentNamed(config, "reviewer")?.model).toBe("demo/clean");
-  expect(agentNamed(config, "Reviewer")).toBeUndefined();
-  expect(agentNamed(config, "glm")).toBeUndefined();
+  expect(agents.get("reviewer")?.model).toBe("demo/clean");
+  expect(agents.get("Reviewer")).toBeUndefined();
+  expect(agents.get("glm")).toBeUndefined();
   expect(resolveModel("reviewer", config, listed)).toMatchObject({ ok: false });
   expect(resolveModel("reviwer", config, listed)).toMatchObject({
     ok: false,

@@ -7,7 +7,7 @@ import {
   type SseEvent,
 } from "@deltawire/wire";
 import { yieldToEventLoop } from "../event-loop.ts";
-import { ByteBuffer } from "./byte-buffer.ts";
+import { ByteBuffer } from "./line-reader.ts";
 import { maxErrorBytes, maxMessageBytes, messageProblem, messageTooLong } from "./limits.ts";
 
 /** How soon a stream may be opened again that has ended. A server may ask for more, not for less. */

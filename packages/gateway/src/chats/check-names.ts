@@ -2,7 +2,6 @@ import type { ChatSettings } from "@deltawire/tasks/chats";
 import type { Config } from "../config/config.ts";
 import { didYouMean } from "../config/nearest.ts";
 import { Problem } from "../problem.ts";
-import { agentNamed } from "../models/agents.ts";
 import { noSuchGroup, usableGroups } from "../tasks/usable-groups.ts";
 
 export interface KnownNames {
@@ -17,10 +16,10 @@ export async function checkNames(
   { config, targetsOf }: KnownNames,
 ): Promise<string | undefined> {
   const { agent, model, title_model, tool_groups = [], skills = [] } = settings;
-  if (agent !== undefined && agentNamed(config, agent) === undefined)
+  if (agent !== undefined && !config.agents.has(agent))
     return `agent: ${noSuch("agent", agent, config.agents.keys())}`;
   // Every agent is a model too.
-  if (model !== undefined && agentNamed(config, model) === undefined) {
+  if (model !== undefined && !config.agents.has(model)) {
     const problem = await modelProblem(model, targetsOf);
     if (problem !== undefined) return `model: ${problem}`;
   }

@@ -1,8 +1,7 @@
 import type { ChatChoices } from "@deltawire/tasks/chats";
 import type { Config } from "../config/config.ts";
 import { abilitiesOf } from "../models/abilities.ts";
-import { agentOwner } from "../models/agents.ts";
-import { modelList } from "../models/list.ts";
+import { agentOwner, modelList } from "../models/list.ts";
 import type { Learned } from "../models/refused-options.ts";
 import { resolveModel, type Discovered } from "../models/resolve.ts";
 import { usableGroups } from "../tasks/usable-groups.ts";

@@ -9,7 +9,6 @@ import type { Store } from "@deltawire/store";
 import type { ChatSettings } from "@deltawire/tasks/chats";
 import type { Config, ModelTarget } from "../config/config.ts";
 import { abilitiesOf } from "../models/abilities.ts";
-import { agentNamed } from "../models/agents.ts";
 import type { Learned } from "../models/refused-options.ts";
 import type { Discovered } from "../models/resolve.ts";
 import { checkNames } from "./check-names.ts";
@@ -59,7 +58,7 @@ export function startChats({
       const { options, ...abilities } = abilitiesOf(name, config, discovered(), learned);
       return { abilities, options };
     },
-    agentFacts: (name) => agentNamed(config, name),
+    agentFacts: (name) => config.agents.get(name),
     checkNames: (settings) => checkNames(settings, { config, targetsOf }),
     checkRequest: (request: AgentRequest) => runtime.check(request),
     newId,

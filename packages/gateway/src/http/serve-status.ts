@@ -7,7 +7,7 @@ import { modelsOf } from "../models/resolve.ts";
 import type { Relay } from "../relay/relay.ts";
 import type { McpStatus } from "../tasks/mcp-status.ts";
 import type { UpstreamHealth } from "../relay/upstream-health.ts";
-import { cameByTls } from "../security/came-by-tls.ts";
+import { isHttps } from "../security/session.ts";
 import type { BuiltPage } from "./built-page.ts";
 import { sendJson, sendJsonBytes, type Call } from "./call.ts";
 import { matchesEtag } from "./etag.ts";
@@ -165,7 +165,7 @@ export async function serveHome(call: Call, server: StatusServer): Promise<void>
 export function reachedAt({ request }: Call, server: StatusServer): string {
   const { headers } = request;
   if (headers.host === undefined) return server.url();
-  return `${cameByTls(headers) ? "https" : "http"}://${headers.host}`;
+  return `${isHttps(headers) ? "https" : "http"}://${headers.host}`;
 }
 
 export async function firstModel(server: StatusServer): Promise<string | undefined> {

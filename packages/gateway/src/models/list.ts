@@ -1,10 +1,12 @@
 import type { ModelType } from "@deltawire/tasks/chats";
 import type { AgentConfig, Config, ModelAlias, ModelTarget } from "../config/config.ts";
-import { agentOwner } from "./agents.ts";
 import { codexEntry, type CodexEntry } from "./codex-entry.ts";
 import { knownModel, looksLikeChatModel } from "../config/known-models.ts";
 import type { DiscoveredModel } from "./parse.ts";
 import { type Discovered, type Knows, modelsOf, targetsOf } from "./resolve.ts";
+
+/** Who owns an agent in the list of models. */
+export const agentOwner = "deltawire-agent";
 
 /** OpenAI's list and Codex's catalogue in one object: each client reads its own key. */
 export interface ModelList {

@@ -1,6 +1,5 @@
 import { createHmac } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
-import { cameByTls } from "./came-by-tls.ts";
 
 const longestSeconds = 30 * 24 * 60 * 60;
 
@@ -45,5 +44,11 @@ function cookie(value: string, maxAge: number, headers: IncomingHttpHeaders): st
     "SameSite=Strict",
     `Max-Age=${maxAge}`,
   ];
-  return [...parts, ...(cameByTls(headers) ? ["Secure"] : [])].join("; ");
+  return [...parts, ...(isHttps(headers) ? ["Secure"] : [])].join("; ");
+}
+
+/** True if the client uses HTTPS, as a proxy before the gateway says: the gateway itself has no certificate. */
+export function isHttps(headers: IncomingHttpHeaders): boolean {
+  const [outermost = ""] = String(headers["x-forwarded-proto"] ?? "").split(",");
+  return outermost.trim().toLowerCase() === "https";
 }
