@@ -45,6 +45,7 @@ export const CallGroup = memo(function CallGroup({ calls, depth, draw }: CallGro
           depth={depth}
           draw={draw}
           isDrawnAtOnce={from === 0 || from >= calls.length - drawnAtOnce}
+          isWhole={parts.length === 1}
         />
       ))}
     </div>
@@ -53,17 +54,19 @@ export const CallGroup = memo(function CallGroup({ calls, depth, draw }: CallGro
 
 interface CallsProps extends CallGroupProps {
   isDrawnAtOnce: boolean;
+  /** All of the group: drawn with the steps around it, so that whoever presses Tab there finds it. */
+  isWhole: boolean;
 }
 
 const Calls = memo(
-  function Calls({ calls, depth, draw, isDrawnAtOnce }: CallsProps) {
+  function Calls({ calls, depth, draw, isDrawnAtOnce, isWhole }: CallsProps) {
     const isWanted = useAreCallsWanted(calls);
     return (
       <Room
         name={`calls from ${calls[0]?.call.call_id}`}
         className="answer-calls-part"
         guess={() => guessedHeightOfCalls(calls)}
-        isWanted={isWanted}
+        isWanted={isWanted || isWhole}
         isDrawnAtOnce={isDrawnAtOnce}
       >
         {() =>

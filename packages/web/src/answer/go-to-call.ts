@@ -41,6 +41,8 @@ function bringIntoView(card: HTMLElement): void {
   };
   toMiddle();
   return whileDrawn(() => {
+    // Whoever presses Tab meanwhile is not held back.
+    if (!card.contains(document.activeElement)) return;
     if (Math.abs(card.getBoundingClientRect().top - top) > 1) toMiddle();
   });
 }
