@@ -12,19 +12,13 @@ const order: Readonly<Record<string, readonly Row[]>> = {
   wire: [
     ["*"],
     ["shapes"],
-    ["decode", "collect.ts", "history.ts"],
-    [
-      "machine.ts",
-      "reply-body.ts",
-      "sse",
-      "mapping",
-      "tools",
-      "chat-upstream",
-      "responses-upstream",
-      "chat-over-chat",
-      "responses-over-chat",
-    ],
-    ["chat-over-responses", "responses-over-responses", "codex", "upstream-reply.ts"],
+    ["decode", "mapping", "tools", "collect.ts", "history.ts"],
+    ["machine.ts"],
+    ["sse"],
+    ["reply-body.ts", "codex"],
+    ["chat-upstream", "upstream-reply.ts"],
+    ["responses-upstream", "responses-over-chat"],
+    ["chat-over-chat", "chat-over-responses", "responses-over-responses"],
     ["index.ts"],
   ],
   tasks: [
@@ -88,11 +82,6 @@ const order: Readonly<Record<string, readonly Row[]>> = {
     ["app"],
     ["main.tsx"],
   ],
-};
-
-/** Folders that still import each other. */
-const circular: Readonly<Record<string, readonly string[]>> = {
-  wire: order["wire"]?.[3] ?? [],
 };
 
 /** Folders of the page from which no import leads to React. */
@@ -198,8 +187,6 @@ function importsAgainstOrder(files: readonly RepositoryFile[]): string[] {
 function mayImport(path: string, target: string): boolean {
   const [own, other] = [entryOf(path), entryOf(target)];
   if (own === other) return true;
-  const group = circular[packageOf(path)] ?? [];
-  if (group.includes(own) && group.includes(other)) return true;
   const [row, otherRow] = [rowOf(path), rowOf(target)];
   return otherRow < row || (otherRow === row && isFile(own) && isFile(other));
 }

@@ -87,7 +87,7 @@ export {
   type CompleteToolCallsOptions,
   type IncompleteToolCall,
   type WholeToolCallsOptions,
-} from "./tools/whole-calls.ts";
+} from "./chat-over-chat/whole-calls.ts";
 export { isComplete, mergeDelta, type GrowingToolCall } from "./tools/merge-delta.ts";
 export { toolSchemas } from "./tools/definitions.ts";
 export { noTools, type DeclaredTool, type OwnFormKind, type ToolBridge } from "./tools/bridge.ts";
@@ -131,7 +131,7 @@ export {
   type ChatRequestOptions,
   type TranslatedRequest,
 } from "./responses-over-chat/request.ts";
-export { effortLadder } from "./responses-over-chat/effort.ts";
+export { effortLadder } from "./mapping/effort.ts";
 export type { Recall, RecalledReasoning } from "./responses-over-chat/reasoning-replay.ts";
 export {
   genericProfile,

@@ -6,7 +6,7 @@ import type { JsonObject } from "../json.ts";
 import { chatToolName, legacyTools } from "../mapping/chat-tools.ts";
 import { genericProfile, isAsSent, type Profile } from "../profiles.ts";
 import { Repairs } from "../repairs.ts";
-import { knownEffort } from "../responses-over-chat/effort.ts";
+import { knownEffort } from "../mapping/effort.ts";
 import type { Recall } from "../responses-over-chat/reasoning-replay.ts";
 import type { ChatMessage, ChatRequest, ChatTool } from "../shapes/chat-request.ts";
 import type { TextFormat } from "../shapes/responses-request.ts";

@@ -6,7 +6,7 @@ import type { ChatInput } from "../chat-upstream/chunk-reader.ts";
 import { failureOfEnd } from "../chat-upstream/ending.ts";
 import { chatError, upstreamFailure, type UpstreamFailure } from "../mapping/upstream-error.ts";
 import { chatUsage, estimatedChatUsage, responseUsage, usageIn } from "../mapping/usage.ts";
-import { UsageEstimate } from "../mapping/usage-estimate.ts";
+import { UsageEstimate } from "../chat-upstream/usage-estimate.ts";
 import { genericProfile, type ReplyFlags } from "../profiles.ts";
 import { Repairs } from "../repairs.ts";
 import { ReplyBudget } from "../reply-budget.ts";

@@ -4,7 +4,7 @@ import { repeatableString, type JsonObject } from "../json.ts";
 import { empty, type ClientTranslator, type StreamEnd } from "../machine.ts";
 import { chatError, type UpstreamFailure } from "../mapping/upstream-error.ts";
 import { chatUsage, estimatedChatUsage, responseUsage } from "../mapping/usage.ts";
-import { UsageEstimate } from "../mapping/usage-estimate.ts";
+import { UsageEstimate } from "../chat-upstream/usage-estimate.ts";
 import { genericProfile, type ReplyFlags } from "../profiles.ts";
 import { Repairs } from "../repairs.ts";
 import { ReplyBudget } from "../reply-budget.ts";

@@ -7,7 +7,7 @@ import type { ResponsesRequest, TextFormat } from "../shapes/responses-request.t
 import type { ToolBridge } from "../tools/bridge.ts";
 import { declaredTools, offerTools } from "../tools/definitions.ts";
 import { responseEcho } from "./echo.ts";
-import { knownEffort } from "./effort.ts";
+import { knownEffort } from "../mapping/effort.ts";
 import { inputEntries, type Entry } from "./entries.ts";
 import { chatMessages } from "./messages.ts";
 import type { ReasoningSources } from "./reasoning-replay.ts";

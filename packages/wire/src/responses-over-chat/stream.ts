@@ -9,7 +9,7 @@ import type { ReasoningCarry, Seal } from "../mapping/carry.ts";
 import { isCut, type Finish } from "../mapping/finish.ts";
 import { upstreamFailure, type UpstreamFailure } from "../mapping/upstream-error.ts";
 import { responseUsage, usageIn } from "../mapping/usage.ts";
-import { UsageEstimate } from "../mapping/usage-estimate.ts";
+import { UsageEstimate } from "../chat-upstream/usage-estimate.ts";
 import { genericProfile, type ReplyFlags } from "../profiles.ts";
 import { Repairs } from "../repairs.ts";
 import { ReplyBudget } from "../reply-budget.ts";

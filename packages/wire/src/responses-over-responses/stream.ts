@@ -5,7 +5,7 @@ import type { ClientTranslator, StreamEnd } from "../machine.ts";
 import { finishWithCalls } from "../mapping/finish.ts";
 import { reportsError, upstreamFailure, type UpstreamFailure } from "../mapping/upstream-error.ts";
 import { isToldUsage, isWholeUsage, responseUsage } from "../mapping/usage.ts";
-import { UsageEstimate } from "../mapping/usage-estimate.ts";
+import { UsageEstimate } from "../chat-upstream/usage-estimate.ts";
 import { Repairs } from "../repairs.ts";
 import { ReplyBudget } from "../reply-budget.ts";
 import type { ResponsesInput } from "../responses-upstream/body.ts";

@@ -1,6 +1,6 @@
 import { isObject, nonEmptyString, type JsonObject, type JsonValue } from "../json.ts";
 import type { Repairs } from "../repairs.ts";
-import { knownEffort } from "../responses-over-chat/effort.ts";
+import { knownEffort } from "../mapping/effort.ts";
 import type { ResponsesRequest } from "../shapes/responses-request.ts";
 
 /** How a Responses upstream may differ, as far as a gateway can learn it from a refusal. */

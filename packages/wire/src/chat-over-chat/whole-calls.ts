@@ -1,11 +1,11 @@
-import { ChatOverChat, type ChatOverChatOptions } from "../chat-over-chat/stream.ts";
+import { ChatOverChat, type ChatOverChatOptions } from "./stream.ts";
 import type { ChatInput } from "../chat-upstream/chunk-reader.ts";
 import { WireError } from "../error.ts";
 import { isObject, nonEmptyString, parseJson, type JsonObject } from "../json.ts";
 import { empty } from "../machine.ts";
 import type { ChatChunk, ChatOutput, ChatToolCallDelta, ErrorBody } from "../shapes/chat-reply.ts";
-import { readFragment } from "./fragment.ts";
-import { shortHash } from "./names.ts";
+import { readFragment } from "../tools/fragment.ts";
+import { shortHash } from "../tools/names.ts";
 
 /** The chunks of a Chat stream, of whatever client library, and perhaps its sentinel. */
 type Chunks = Iterable<object | "[DONE]">;

@@ -1,9 +1,9 @@
 import { isObject, type JsonObject, type JsonValue } from "../json.ts";
 import type { Repairs } from "../repairs.ts";
-import type { ResponsePiece } from "../responses-upstream/reader.ts";
+import type { Piece } from "./choice.ts";
 import type { ResponseUsage } from "../shapes/responses-reply.ts";
-import { tokenWeight } from "./estimate-tokens.ts";
-import { isToldUsage } from "./usage.ts";
+import { tokenWeight } from "../mapping/estimate-tokens.ts";
+import { isToldUsage } from "../mapping/usage.ts";
 
 /** What a call costs beside its name and its arguments: the marks around it. */
 const callTokens = 8;
@@ -30,7 +30,7 @@ export class UsageEstimate {
     this.#repairs = repairs;
   }
 
-  addPieces(pieces: readonly ResponsePiece[]): void {
+  addPieces(pieces: readonly (Piece | { type: "reasoning.encrypted" })[]): void {
     for (const piece of pieces)
       switch (piece.type) {
         case "text":
