@@ -1,4 +1,9 @@
-import { checkInput, type InputSchema, parametersOf } from "./schemas/input-schema.ts";
+import {
+  inputCheck,
+  type InputSchema,
+  parametersOf,
+  uncheckedInput,
+} from "./schemas/input-schema.ts";
 import { mustBeOneOf, mustBePolicy, mustBeText } from "./must-be.ts";
 import type { Tool, ToolDefinition } from "./tool.ts";
 
@@ -10,10 +15,14 @@ export function defineTool<Input = unknown>(definition: ToolDefinition<Input>): 
   const { name } = definition;
   if (Object.values<string>(ownNames).includes(name))
     throw new TypeError(`"${name}" is the name of a tool that every agent may have: take another`);
-  return toolOf(definition);
+  const tool = toolOf(definition);
+  const [unchecked] = uncheckedInput(definition.input ?? {});
+  if (unchecked !== undefined)
+    throw new TypeError(`${name}: the input schema cannot be checked: ${unchecked}`);
+  return tool;
 }
 
-/** The same for any name. */
+/** The same for any name, and for schemas of others: what cannot be checked in them forbids nothing. */
 export function toolOf<Input = unknown>(definition: ToolDefinition<Input>): Tool {
   const {
     name,
@@ -50,7 +59,7 @@ export function toolOf<Input = unknown>(definition: ToolDefinition<Input>): Tool
     ...(definition.unmask === false && { unmask: false as const }),
     ...(definition.expandsVariables === false && { expandsVariables: false as const }),
     ...(allows !== undefined && { allows: (value: unknown) => allows(value as Input) }),
-    check: (value) => checkInput(input, value),
+    check: inputCheck(input),
     run: (value, context) => definition.run(value as Input, context),
   };
 }

@@ -188,3 +188,16 @@ test.each<[string, object, string]>([
   expect(define).toThrow(TypeError);
   expect(define).toThrow(message);
 });
+
+test("a JSON Schema that cannot be fully checked is refused", () => {
+  const define = (input: ToolDefinition<unknown>["input"]) => () =>
+    defineTool({ name: "say", description: "", input: input ?? {}, run: () => 1 });
+  expect(define({ properties: { a: { $ref: "#/$defs/missing" } } })).toThrow(
+    "say: the input schema cannot be checked: $ref #/$defs/missing is not in the schema",
+  );
+  expect(define({ properties: { a: { pattern: "(" } } })).toThrow("the pattern ( cannot be used");
+  expect(define({ $schema: "http://json-schema.org/draft-07/schema#" })().parameters).toEqual({
+    type: "object",
+    properties: {},
+  });
+});

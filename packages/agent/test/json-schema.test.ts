@@ -1,9 +1,10 @@
+/* oxlint-disable unicorn/no-thenable -- `then` is a keyword of JSON Schema */
 import type { JsonObject } from "@deltawire/wire";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { workTime } from "../../../test/work-time.ts";
-import { problemsByJsonSchema, tooComplex } from "../src/schemas/json-schema.ts";
+import { problemsByJsonSchema, tooComplex, uncheckedKeywords } from "../src/schemas/json-schema.ts";
 import { statefulPattern, statefulText } from "./privacy/stateful-pattern.ts";
 
 const weather: JsonObject = {
@@ -186,6 +187,196 @@ describe("keywords", () => {
       [[1, "expected a string, got 1"]],
     ],
     [
+      "if, then and else",
+      {
+        if: { properties: { kind: { const: "mail" } }, required: ["kind"] },
+        then: { required: ["to"] },
+        else: { properties: { to: false } },
+      },
+      [{ kind: "mail", to: "a" }, { kind: "note" }, {}],
+      [
+        [{ kind: "mail" }, "to: is missing"],
+        [{ kind: "note", to: "a" }, "to: is not allowed"],
+      ],
+    ],
+    ["then without if", { then: false, else: false }, [1, {}], []],
+    [
+      "contains",
+      { contains: { type: "number" }, maxContains: 2 },
+      [[1], ["a", 1, 2], "no list"],
+      [
+        [["a"], "must have at least 1 matching entry, has 0"],
+        [[1, 2, 3], "must have at most 2 matching entries, has 3"],
+      ],
+    ],
+    ["minContains of nothing", { contains: { type: "number" }, minContains: 0 }, [[], ["a"]], []],
+    [
+      "dependentRequired",
+      { dependentRequired: { card: ["address"] } },
+      [{ card: 1, address: 2 }, { address: 2 }, {}],
+      [[{ card: 1 }, "address: is missing, which card needs"]],
+    ],
+    [
+      "dependentSchemas",
+      { dependentSchemas: { card: { properties: { address: { type: "string" } } } } },
+      [{ card: 1, address: "a" }, { address: 2 }],
+      [[{ card: 1, address: 2 }, "address: expected a string, got 2"]],
+    ],
+    [
+      "dependencies of the older drafts",
+      { dependencies: { a: ["b"], c: { required: ["d"] } } },
+      [{ a: 1, b: 1 }, { c: 1, d: 1 }, { x: 1 }],
+      [
+        [{ a: 1 }, "b: is missing, which a needs"],
+        [{ c: 1 }, "d: is missing"],
+      ],
+    ],
+    [
+      "unevaluatedProperties",
+      {
+        $defs: { named: { properties: { name: true } } },
+        allOf: [{ $ref: "#/$defs/named" }],
+        anyOf: [
+          { properties: { a: { const: 1 } }, required: ["a"] },
+          { properties: { b: { const: 1 } }, required: ["b"] },
+        ],
+        if: { patternProperties: { "^x-": true }, required: ["x-1"] },
+        then: { properties: { y: true } },
+        dependentSchemas: { a: { properties: { more: true } } },
+        properties: { own: true },
+        unevaluatedProperties: false,
+      },
+      [
+        { name: 1, a: 1, b: 1, own: 1, more: 1 },
+        { b: 1, "x-1": 1, y: 1 },
+      ],
+      [
+        [{ a: 1, c: 1 }, "c: is not known"],
+        [{ a: 1, b: 2 }, "b: is not known"],
+        [{ b: 1, more: 1 }, "more: is not known"],
+        [{ b: 1, y: 1 }, "y: is not known"],
+        [{ b: 1, "x-2": 1 }, "x-2: is not known"],
+      ],
+    ],
+    [
+      "unevaluatedProperties with a schema",
+      { allOf: [{ properties: { a: true } }], unevaluatedProperties: { type: "number" } },
+      [{ a: "x", b: 1 }],
+      [[{ b: "x" }, 'b: expected a number, got "x"']],
+    ],
+    [
+      "unevaluatedProperties in another schema",
+      { properties: { a: true }, allOf: [{ unevaluatedProperties: false }] },
+      [{}],
+      [[{ a: 1 }, "a: is not known"]],
+    ],
+    [
+      "unevaluatedItems",
+      {
+        prefixItems: [true],
+        anyOf: [{ prefixItems: [true, { const: "b" }] }, true],
+        contains: { type: "number" },
+        unevaluatedItems: false,
+      },
+      [["a", 1], ["a", "b", 1], [1]],
+      [
+        [["a", "c", 1], "[1]: is not known"],
+        [["a", "b", "c", 1], "[2]: is not known"],
+      ],
+    ],
+    [
+      "$anchor",
+      { $ref: "#name", $defs: { a: { $anchor: "name", type: "string" } } },
+      ["x"],
+      [[1, "expected a string, got 1"]],
+    ],
+    [
+      "$id",
+      {
+        $id: "https://pages.example/schemas/root",
+        properties: { a: { $ref: "part" }, b: { $ref: "part#/$defs/n" }, c: { $ref: "urn:x:y#z" } },
+        $defs: {
+          part: {
+            $id: "part",
+            $ref: "#/$defs/s",
+            $defs: { s: { type: "string" }, n: { type: "null" } },
+          },
+          urn: { $id: "urn:x:y", $defs: { z: { $anchor: "z", type: "boolean" } } },
+        },
+      },
+      [{ a: "x", b: null, c: true }],
+      [
+        [{ a: 1 }, "a: expected a string, got 1"],
+        [{ b: 1 }, "b: expected null, got 1"],
+        [{ c: 1 }, "c: expected true or false, got 1"],
+      ],
+    ],
+    [
+      "$dynamicRef",
+      {
+        $id: "https://pages.example/strict",
+        $dynamicAnchor: "node",
+        $ref: "tree",
+        unevaluatedProperties: false,
+        $defs: {
+          tree: {
+            $id: "tree",
+            $dynamicAnchor: "node",
+            properties: { data: true, children: { items: { $dynamicRef: "#node" } } },
+          },
+        },
+      },
+      [{ data: 1, children: [{ data: 2 }] }],
+      [[{ children: [{ daat: 1 }] }, "children[0].daat: is not known"]],
+    ],
+    [
+      "$recursiveRef of draft 2019-09",
+      {
+        $id: "https://pages.example/strict",
+        $recursiveAnchor: true,
+        $ref: "tree",
+        unevaluatedProperties: false,
+        $defs: {
+          tree: {
+            $id: "tree",
+            $recursiveAnchor: true,
+            properties: { children: { items: { $recursiveRef: "#" } } },
+          },
+        },
+      },
+      [{ children: [{ children: [] }] }],
+      [[{ children: [{ daat: 1 }] }, "children[0].daat: is not known"]],
+    ],
+    [
+      "$ref of draft 7, which replaces what stands beside it",
+      {
+        $schema: "http://json-schema.org/draft-07/schema#",
+        properties: { a: { $ref: "#/definitions/s", maxLength: 1 } },
+        definitions: { s: { type: "string" } },
+      },
+      [{ a: "long" }],
+      [[{ a: 1 }, "a: expected a string, got 1"]],
+    ],
+    [
+      "$id of draft 7 as an anchor",
+      { $ref: "#s", definitions: { s: { $id: "#s", type: "string" } } },
+      ["a"],
+      [[1, "expected a string, got 1"]],
+    ],
+    [
+      "annotations",
+      {
+        format: "email",
+        contentEncoding: "base64",
+        title: "t",
+        $comment: "c",
+        default: 1,
+        deprecated: true,
+      },
+      ["x", 1],
+      [],
+    ],
+    [
       "nullable",
       { type: "string", nullable: true },
       [null, "a"],
@@ -228,6 +419,40 @@ describe("what others wrote", () => {
     };
     for (const value of [1, "a", null, [1], { a: 1 }])
       expect(problemsByJsonSchema(odd, value)).toEqual([]);
+  });
+
+  test("what is not checked is listed", () => {
+    const unchecked = (schema: JsonObject): string[] => uncheckedKeywords(schema);
+    expect(unchecked({ $ref: "https://pages.example/schema" })).toEqual([
+      "$ref https://pages.example/schema is not in the schema",
+    ]);
+    expect(unchecked({ items: { $dynamicRef: "#node" } })).toEqual([
+      "$dynamicRef #node is not in the schema",
+    ]);
+    expect(unchecked({ properties: { a: { pattern: "(?i)a" } } })).toEqual([
+      "the pattern (?i)a cannot be used",
+    ]);
+    expect(unchecked({ patternProperties: { "(.)\\1": true } })).toEqual([
+      "the pattern (.)\\1 cannot be used",
+    ]);
+    expect(unchecked({ not: { type: ["string", "thing"] } })).toEqual([
+      'type "thing" is not known',
+    ]);
+    expect(unchecked({ anyOf: [{ minimum: "1" }, { required: "a" }, { items: 7 }] })).toEqual([
+      "items has a wrong value",
+      "required has a wrong value",
+      "minimum has a wrong value",
+    ]);
+    expect(unchecked({ $schema: "https://pages.example/dialect" })).toEqual([
+      "its dialect https://pages.example/dialect is read as draft 2020-12",
+    ]);
+    const known: JsonObject = {
+      $schema: "https://json-schema.org/draft/2020-12/schema",
+      $ref: "#/$defs/a",
+      $defs: { a: { pattern: "^a", enum: [1], "x-vendor": 1, format: "email" } },
+      examples: [{ $ref: "nowhere" }],
+    };
+    expect(unchecked(known)).toEqual([]);
   });
 
   test("a schema that refers to nothing but itself comes to an end", () => {
@@ -315,6 +540,40 @@ describe("what others wrote", () => {
         patternProperties: Object.fromEntries(
           many(2000, () => ({})).map((one, at) => [`^(${at}+)+$`, one]),
         ),
+      },
+      names,
+    ],
+    [
+      "a hundred thousand choices, twice",
+      { allOf: [1, 2].map(() => ({ enum: many(100_000, (n) => ({ n })) })) },
+      { n: -1 },
+    ],
+    [
+      "hundreds of resources that are entered in any order",
+      {
+        $defs: Object.fromEntries(
+          Array.from({ length: 300 }, (_, at) => [
+            `r${at}`,
+            {
+              $id: `r${at}`,
+              $dynamicAnchor: `a${at}`,
+              anyOf: Array.from({ length: 300 }, (_unused, to) => ({
+                items: { $ref: `r${(at * 7 + to) % 300}` },
+              })),
+            },
+          ]),
+        ),
+        $ref: "r0",
+      },
+      [[[[[1]]]]],
+    ],
+    [
+      "unevaluated properties of many schemas",
+      {
+        allOf: many(300, () => ({
+          unevaluatedProperties: { type: "string" },
+          anyOf: many(300, () => ({ properties: names })),
+        })),
       },
       names,
     ],

@@ -291,6 +291,27 @@ describe("lists of tools", () => {
     ]);
   });
 
+  test("with a schema that cannot be fully checked work, with a warning at the first call", async () => {
+    const inputSchema = {
+      $schema: "http://json-schema.org/draft-07/schema#",
+      type: "object",
+      properties: { a: { pattern: "(?i)x" }, b: { $ref: "https://pages.example/b" } },
+    };
+    const url = await httpServer(({ id, method }, response) => {
+      const tools = [{ ...anyTool, inputSchema }];
+      response.end(reply(id, method === "tools/list" ? { tools } : { content: [] }));
+    });
+    const { tool, warnings } = await connected({ url });
+    expect(tool.parameters).not.toHaveProperty("$schema");
+    expect(await tool.check({ a: "y" })).toMatchObject({ ok: true });
+    expect(warnings).toEqual([]);
+    for (let call = 0; call < 2; call += 1) await run(tool);
+    expect(warnings).toEqual([
+      'the arguments of "look" of "srv" are not fully checked: $ref https://pages.example/b is not in the schema',
+      'the arguments of "look" of "srv" are not fully checked: the pattern (?i)x cannot be used',
+    ]);
+  });
+
   test("with an output schema that takes for ever to check do not stop a call", async () => {
     const $defs: Record<string, object> = { level0: { type: "number" } };
     for (let level = 1; level <= 40; level += 1) {

@@ -1,8 +1,9 @@
 import type { Tool as ListedTool } from "@modelcontextprotocol/client";
 import type { Effect } from "@deltawire/tasks";
 import type { JsonObject } from "@deltawire/wire";
-import { defineTool } from "../define-tool.ts";
+import { toolOf as ownToolOf } from "../define-tool.ts";
 import type { Redact } from "../redaction/redactor.ts";
+import { uncheckedInput } from "../schemas/input-schema.ts";
 import type { CallPolicy, Tool } from "../tool.ts";
 import type { McpServer } from "./connect.ts";
 import { maxDescriptionLength, shortened } from "./limits.ts";
@@ -17,15 +18,16 @@ const maxProgressLength = 1000;
 export function toolOf(
   name: string,
   listed: ListedTool,
-  { approval = {}, timeoutMs = usualMs, unmask }: McpServer,
+  { approval = {}, timeoutMs = usualMs, unmask, onWarning, name: serverName }: McpServer,
   session: McpSession,
   redact: Redact,
 ): Tool {
   const { annotations = {} } = listed;
-  const { $schema: _, ...input } = listed.inputSchema as JsonObject; // some model servers refuse a $schema
+  const input = listed.inputSchema as JsonObject;
+  let isFirstCall = true;
   const effect = effectOf(annotations);
   const policy = typeof approval === "string" ? { call: approval } : approval;
-  return defineTool({
+  return ownToolOf({
     name,
     description: shortened(
       listed.description ?? listed.title ?? annotations.title ?? listed.name,
@@ -38,6 +40,14 @@ export function toolOf(
     timeout: timeoutMs,
     ...(unmask === false ? { unmask } : {}),
     async run(given, context) {
+      // Not when the tools are listed: a thousand schemas would hold up the event loop.
+      for (const unchecked of isFirstCall ? uncheckedInput(input) : [])
+        onWarning?.(
+          redact(
+            `the arguments of "${listed.name}" of "${serverName}" are not fully checked: ${unchecked}`,
+          ),
+        );
+      isFirstCall = false;
       const progress = new ProgressThrottle((message, fraction) =>
         context.progress(message, fraction),
       );

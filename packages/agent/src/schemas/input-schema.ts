@@ -1,5 +1,5 @@
 import type { JsonObject } from "@deltawire/wire";
-import { problemsByJsonSchema } from "./json-schema.ts";
+import { problemsByJsonSchema, uncheckedKeywords } from "./json-schema.ts";
 
 /**
  * Standard Schema, version 1 (https://standardschema.dev), which zod, Valibot, ArkType and others have. It is written
@@ -32,19 +32,30 @@ export type InputSchema<Input = unknown> = StandardSchema<Input> | JsonObject;
 
 export type Checked = { ok: true; value: unknown } | { ok: false; problems: string[] };
 
-/** A value that fits, as the schema hands it on; or what is wrong with it, for the model. */
-export function checkInput(schema: InputSchema, value: unknown): Checked | Promise<Checked> {
-  if (!isStandardSchema(schema)) {
-    const problems = problemsByJsonSchema(asObjectSchema(schema), value);
+/** Checks a value: it is handed on as the schema does, or its problems are told to the model. */
+export type InputCheck = (value: unknown) => Checked | Promise<Checked>;
+
+export function inputCheck(schema: InputSchema): InputCheck {
+  if (isStandardSchema(schema))
+    return (value) => {
+      const result = schema["~standard"].validate(value);
+      return result instanceof Promise ? result.then(checkedBy) : checkedBy(result);
+    };
+  const whole = asObjectSchema(schema);
+  return (value) => {
+    const problems = problemsByJsonSchema(whole, value);
     return problems.length === 0 ? { ok: true, value } : { ok: false, problems };
-  }
-  const result = schema["~standard"].validate(value);
-  return result instanceof Promise ? result.then(checkedBy) : checkedBy(result);
+  };
 }
 
 /** The schema as the model gets it. A TypeError where it cannot be told, or is not of an object. */
 export function parametersOf(schema: InputSchema): JsonObject {
-  return asObjectSchema(isStandardSchema(schema) ? jsonSchemaOf(schema) : schema);
+  return asObjectSchema(isStandardSchema(schema) ? jsonSchemaOf(schema) : withoutDialect(schema));
+}
+
+/** What is said in a JSON Schema and not checked. */
+export function uncheckedInput(schema: InputSchema): string[] {
+  return isStandardSchema(schema) ? [] : uncheckedKeywords(asObjectSchema(schema));
 }
 
 function isStandardSchema(schema: InputSchema): schema is StandardSchema {
@@ -76,8 +87,7 @@ function jsonSchemaOf(schema: StandardSchema): JsonObject {
   const failures: unknown[] = [];
   for (const target of ["draft-2020-12", "draft-07"])
     try {
-      const { $schema: _, ...rest } = jsonSchema.input({ target }); // some model servers refuse a $schema
-      return rest as JsonObject;
+      return withoutDialect(jsonSchema.input({ target }) as JsonObject);
     } catch (error) {
       failures.push(error);
     }
@@ -87,6 +97,12 @@ function jsonSchemaOf(schema: StandardSchema): JsonObject {
     `this schema of ${vendor} cannot be told as JSON Schema (${why}): give that as \`parameters\` beside \`input\``,
     { cause: first },
   );
+}
+
+/** Some model servers refuse a `$schema`. */
+function withoutDialect(schema: JsonObject): JsonObject {
+  const { $schema: _, ...rest } = schema;
+  return rest;
 }
 
 /** Model servers want `type` and `properties` said, even where there are none. */

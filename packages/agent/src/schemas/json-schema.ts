@@ -1,21 +1,32 @@
 import type { JsonObject, JsonValue } from "@deltawire/wire";
 import { isObject } from "../json.ts";
+import { SchemaIndex, type SchemaResource, type SchemaTarget } from "./schema-index.ts";
 import { PatternTester } from "./test-pattern.ts";
 
 /**
- * What is wrong with a value by a JSON Schema, each with where: `location.city: expected a string, got 3`. It knows
- * what tools use, and of both drafts where they differ. A keyword that it does not know, or that is not well formed,
- * forbids nothing: the tool itself, or its server, still sees the value.
+ * Returns what is wrong with a value by a JSON Schema, each problem with its path: `location.city: expected a string, got 3`.
+ * Knows all keywords of draft 2020-12, and those of drafts 7 and 2019-09 that differ. `format` and the keywords of content are
+ * annotations, as the standard has it. What cannot be checked forbids nothing; `uncheckedKeywords` lists it.
  *
- * Schemas come from others. Each schema is applied to each place of the value once, however many references lead there,
+ * Schemas come from others. Each schema is applied to each part of the value once, however many references lead there,
  * and a check that needs too many steps ends with the one problem `tooComplex`.
  */
 export function problemsByJsonSchema(schema: JsonObject, value: unknown): string[] {
   try {
-    return [...new Check(schema).visit(schema, new Place(value, () => ""), 0)];
+    return [...new Check(schema).problems(value)];
   } catch (error) {
     if (error instanceof TooManySteps) return [tooComplex];
     if (error instanceof RangeError) return ["it is nested too deeply"];
+    throw error;
+  }
+}
+
+/** Returns what a schema says and `problemsByJsonSchema` does not check: unknown references, patterns and types. */
+export function uncheckedKeywords(schema: JsonObject): string[] {
+  try {
+    return new Check(schema).unchecked();
+  } catch (error) {
+    if (error instanceof TooManySteps) return ["the schema is too complex"];
     throw error;
   }
 }
@@ -24,9 +35,12 @@ export function problemsByJsonSchema(schema: JsonObject, value: unknown): string
 export const tooComplex = "could not be checked: the schema is too complex";
 
 const maxProblems = 20;
+const maxUnchecked = 5;
 const maxDepth = 200;
 /** Of about a microsecond each: schemas applied, and characters compared, hundreds for one step. */
 const maxSteps = 75_000;
+/** What it takes to find out what a part of the schema is. */
+const stepsPerSchema = 1 / 8;
 /** What it takes to compile a pattern, and to use it. */
 const stepsPerPattern = 100;
 const stepsPerTest = 5;
@@ -36,6 +50,34 @@ const patternStepsPerStep = 30;
 
 class TooManySteps extends Error {}
 
+/** Where a schema is applied: in a resource, and on the way there through the first one with each dynamic anchor. */
+interface Scope {
+  readonly resource: SchemaResource;
+  readonly dynamic: ReadonlyMap<string, SchemaTarget>;
+  readonly entered: Map<SchemaResource, Scope>;
+}
+
+/** Of one schema for one part of the value. */
+interface Result {
+  /** Undefined while they are looked for. */
+  problems?: readonly string[];
+  evaluated?: Evaluated;
+}
+
+/** The part of a value that a schema is applied to. */
+interface Where {
+  readonly scope: Scope;
+  readonly place: Place;
+  readonly depth: number;
+}
+
+interface Application extends Where {
+  readonly problems: Problems;
+}
+
+/** The properties or entries that a schema has said something about. */
+type Evaluated = "all" | ReadonlySet<string | number>;
+
 /** A part of the value that is checked. What is computed of it is computed once. */
 class Place {
   readonly value: unknown;
@@ -44,8 +86,10 @@ class Place {
   #name: Place | undefined;
   #canonical: string | undefined;
   #codePoints: number | undefined;
-  /** By schema: its problems; undefined while they are looked for. */
-  readonly results = new Map<JsonObject, readonly string[] | undefined>();
+  /** Most parts of a value are seen in one scope only. */
+  #scope: Scope | undefined;
+  readonly #results = new Map<JsonObject, Result>();
+  #otherResults: Map<Scope, Map<JsonObject, Result>> | undefined;
 
   constructor(value: unknown, path: () => string) {
     this.value = value;
@@ -54,6 +98,16 @@ class Place {
 
   get path(): string {
     return this.#path();
+  }
+
+  /** By schema. */
+  results(scope: Scope): Map<JsonObject, Result> {
+    this.#scope ??= scope;
+    if (this.#scope === scope) return this.#results;
+    this.#otherResults ??= new Map();
+    let results = this.#otherResults.get(scope);
+    if (results === undefined) this.#otherResults.set(scope, (results = new Map()));
+    return results;
   }
 
   child(key: string | number, value: unknown): Place {
@@ -82,50 +136,98 @@ class Place {
   }
 }
 
+const indexes = new WeakMap<JsonObject, SchemaIndex>();
+
 class Check {
-  readonly #root: JsonObject;
+  readonly #index: SchemaIndex;
+  readonly #document: Scope;
+  readonly #scopes = new Map<string, Scope>();
   readonly #patterns = new PatternTester();
-  readonly #references = new Map<string, JsonValue | undefined>();
   /** The choices of each `enum` in their canonical form. */
   readonly #choices = new Map<JsonValue[], ReadonlySet<string>>();
   /** The `const` of each schema, likewise. */
   readonly #constants = new Map<JsonObject, string>();
   #steps = 0;
 
-  constructor(root: JsonObject) {
-    this.#root = root;
+  constructor(schema: JsonObject) {
+    this.#index =
+      indexes.get(schema) ??
+      new SchemaIndex(schema, (found) => this.#count(found * stepsPerSchema));
+    indexes.set(schema, this.#index);
+    const resource = this.#index.document;
+    const dynamic = withDynamicAnchors(new Map(), resource);
+    this.#document = { resource, dynamic, entered: new Map() };
   }
 
-  visit(schema: JsonValue | undefined, place: Place, depth: number): readonly string[] {
+  problems(value: unknown): readonly string[] {
+    const place = new Place(value, () => "");
+    return this.#visit(this.#index.document.root, { scope: this.#document, place, depth: 0 });
+  }
+
+  unchecked(): string[] {
+    const found = new Set<string>();
+    const { $schema } = this.#index.document.root;
+    if (typeof $schema === "string" && !/\/json-schema\.org\/draft[-/]/.test($schema))
+      found.add(`its dialect ${abridged($schema)} is read as draft 2020-12`);
+    for (const [schema, resource] of this.#index.schemas) {
+      this.#count(1);
+      for (const keyword of ["$ref", "$dynamicRef", "$recursiveRef"]) {
+        const reference = schema[keyword];
+        if (typeof reference === "string" && !this.#index.resolve(reference, resource))
+          found.add(`${keyword} ${abridged(reference)} is not in the schema`);
+      }
+      const { pattern, patternProperties, type = [] } = schema;
+      const patterns = isObject(patternProperties) ? Object.keys(patternProperties) : [];
+      for (const one of typeof pattern === "string" ? [pattern, ...patterns] : patterns)
+        if (this.#test(one, "") === "no pattern")
+          found.add(`the pattern ${abridged(one)} cannot be used`);
+      for (const name of Array.isArray(type) ? type : [type])
+        if (typeof name !== "string" || !Object.hasOwn(typeNames, name))
+          found.add(`type ${abridged(JSON.stringify(name))} is not known`);
+      for (const [keyword, setting] of Object.entries(schema))
+        if (setting !== undefined && wellFormed.get(keyword)?.(setting) === false)
+          found.add(`${keyword} has a wrong value`);
+    }
+    return [...found].slice(0, maxUnchecked);
+  }
+
+  /** The problems of a value, or of a part of it, by a part of the schema. */
+  #visit(schema: JsonValue | undefined, at: Where, place = at.place): readonly string[] {
     if (schema === false) return [problemAt(place, "is not allowed")];
     if (!isObject(schema)) return [];
-    if (place.results.has(schema)) {
-      const known = place.results.get(schema);
-      if (known === undefined) throw new RangeError("a schema that refers to itself");
-      return known;
+    const scope = this.#enter(at.scope, this.#index.resourceAt(schema));
+    const results = place.results(scope);
+    const known = results.get(schema);
+    if (known !== undefined) {
+      if (known.problems === undefined) throw new RangeError("a schema that refers to itself");
+      return known.problems;
     }
-    if (depth > maxDepth) throw new RangeError("nested too deeply");
+    if (at.depth > maxDepth) throw new RangeError("nested too deeply");
     this.#count(1);
-    place.results.set(schema, undefined);
+    const result: Result = {};
+    results.set(schema, result);
     const problems = new Problems();
-    this.#apply(schema, place, problems, depth);
-    place.results.set(schema, problems.list);
-    return problems.list;
+    this.#apply(schema, { scope, place, problems, depth: at.depth + 1 });
+    return (result.problems = problems.list);
   }
 
-  #apply(schema: JsonObject, place: Place, problems: Problems, depth: number): void {
+  #apply(schema: JsonObject, at: Application): void {
+    const { scope, place, problems } = at;
     const { value } = place;
-    if (typeof schema["$ref"] === "string")
-      problems.addAll(this.visit(this.#resolve(schema["$ref"]), place, depth + 1));
+    for (const target of this.#references(schema, scope))
+      problems.addAll(
+        this.#visit(target.schema, { ...at, scope: this.#enter(scope, target.resource) }),
+      );
+    if (this.#isReferenceOnly(schema)) return;
     if (schema["nullable"] === true && value === null) return; // OpenAPI's, which MCP servers copy
     if (Array.isArray(schema["type"])) this.#count(schema["type"].length / 8);
     if (!hasType(schema["type"], place, problems)) return; // the rest would only repeat it
     this.#fixedValues(schema, place, problems);
-    this.#combinations(schema, place, problems, depth);
+    this.#combinations(schema, at);
     if (typeof value === "number") checkNumber(schema, value, place, problems);
     else if (typeof value === "string") this.#string(schema, value, place, problems);
-    else if (Array.isArray(value)) this.#list(schema, value, place, problems, depth);
-    else if (isObject(value)) this.#object(schema, value, place, problems, depth);
+    else if (Array.isArray(value)) this.#list(schema, value, at);
+    else if (isObject(value)) this.#object(schema, value, at);
   }
 
   #count(steps: number): void {
@@ -133,19 +235,49 @@ class Check {
     if (this.#steps > maxSteps) throw new TooManySteps();
   }
 
-  /** `#/$defs/Place`, and `#` itself. What lies elsewhere is not fetched. */
-  #resolve(reference: string): JsonValue | undefined {
-    if (!reference.startsWith("#")) return undefined;
-    if (this.#references.has(reference)) return this.#references.get(reference);
-    this.#count(1 + reference.length / charactersPerStep);
-    let at: JsonValue | undefined = this.#root;
-    for (const step of reference.slice(1).split("/").slice(1)) {
-      const key = unescape(step);
-      if (Array.isArray(at)) at = at[Number(key)];
-      else at = isObject(at) && Object.hasOwn(at, key) ? at[key] : undefined;
+  #enter(scope: Scope, resource: SchemaResource | undefined): Scope {
+    if (resource === undefined || resource === scope.resource) return scope;
+    let entered = scope.entered.get(resource);
+    if (entered === undefined) {
+      const dynamic = withDynamicAnchors(scope.dynamic, resource);
+      // The same scope by whichever way, so that what was found in it is found again.
+      const key = JSON.stringify([
+        resource.uri,
+        ...[...dynamic].map(([name, target]) => `${name} ${target.resource.uri}`).toSorted(),
+      ]);
+      this.#count(1 + key.length / charactersPerStep);
+      entered = this.#scopes.get(key) ?? { resource, dynamic, entered: new Map() };
+      this.#scopes.set(key, entered);
+      scope.entered.set(resource, entered);
     }
-    this.#references.set(reference, at);
-    return at;
+    return entered;
+  }
+
+  /** What a schema refers to, and applies. */
+  #references(schema: JsonObject, { resource, dynamic }: Scope): SchemaTarget[] {
+    const { $ref, $dynamicRef, $recursiveRef } = schema;
+    const targets: SchemaTarget[] = [];
+    const resolve = (
+      reference: string,
+      nameOf: (reference: string) => string | undefined,
+    ): void => {
+      this.#count(reference.length / charactersPerStep);
+      const target = this.#index.resolve(reference, resource);
+      if (target === undefined) return;
+      const name = nameOf(reference);
+      const isDynamic =
+        name !== undefined && target.resource.dynamicAnchors.get(name) === target.schema;
+      targets.push((isDynamic ? dynamic.get(name) : undefined) ?? target);
+    };
+    if (typeof $ref === "string") resolve($ref, () => undefined);
+    if (typeof $dynamicRef === "string")
+      resolve($dynamicRef, (reference) => reference.slice(reference.indexOf("#") + 1));
+    if (typeof $recursiveRef === "string") resolve($recursiveRef, () => "");
+    return targets;
+  }
+
+  #isReferenceOnly(schema: JsonObject): boolean {
+    return this.#index.ignoresBesideRef && typeof schema["$ref"] === "string";
   }
 
   #fixedValues(schema: JsonObject, place: Place, problems: Problems): void {
@@ -161,6 +293,7 @@ class Check {
     let known = this.#choices.get(choices);
     if (known === undefined) {
       known = new Set(choices.map(canonical));
+      this.#count(choices.length / 2);
       this.#choices.set(choices, known);
     }
     if (known.has(this.#canonical(place))) return;
@@ -175,27 +308,38 @@ class Check {
     return text;
   }
 
-  #combinations(schema: JsonObject, place: Place, problems: Problems, depth: number): void {
+  #combinations(schema: JsonObject, at: Application): void {
+    const { place, problems } = at;
     const { allOf, anyOf, oneOf, not } = schema;
-    if (Array.isArray(allOf))
-      for (const part of allOf) problems.addAll(this.visit(part, place, depth + 1));
+    if (Array.isArray(allOf)) for (const part of allOf) problems.addAll(this.#visit(part, at));
     if (Array.isArray(anyOf) && anyOf.length > 0) {
-      const found = this.#attempts(anyOf, place, depth);
+      const found = this.#attempts(anyOf, at);
       if (found.every((one) => one.length > 0)) fitsNone(found, place, problems);
     }
     if (Array.isArray(oneOf) && oneOf.length > 0) {
-      const found = this.#attempts(oneOf, place, depth);
+      const found = this.#attempts(oneOf, at);
       const fitting = found.filter((one) => one.length === 0).length;
       if (fitting === 0) fitsNone(found, place, problems);
       if (fitting > 1) problems.add(place, `fits ${fitting} of the forms of which it must fit one`);
     }
-    if (not !== undefined && this.visit(not, place, depth + 1).length === 0)
+    if (not !== undefined && this.#fits(not, at))
       problems.add(place, "has a form that is not allowed");
+    problems.addAll(this.#visit(this.#consequence(schema, at), at));
   }
 
-  #attempts(schemas: JsonValue[], place: Place, depth: number): (readonly string[])[] {
+  #attempts(schemas: JsonValue[], at: Where): (readonly string[])[] {
     this.#count(schemas.length);
-    return schemas.map((schema) => this.visit(schema, place, depth + 1));
+    return schemas.map((schema) => this.#visit(schema, at));
+  }
+
+  #fits(schema: JsonValue | undefined, at: Where, place = at.place): boolean {
+    return this.#visit(schema, at, place).length === 0;
+  }
+
+  /** What `if` decides for. */
+  #consequence(schema: JsonObject, at: Where): JsonValue | undefined {
+    if (schema["if"] === undefined) return undefined;
+    return schema[this.#fits(schema["if"], at) ? "then" : "else"];
   }
 
   #string(schema: JsonObject, value: string, place: Place, problems: Problems): void {
@@ -223,13 +367,8 @@ class Check {
     return answer;
   }
 
-  #list(
-    schema: JsonObject,
-    value: unknown[],
-    place: Place,
-    problems: Problems,
-    depth: number,
-  ): void {
+  #list(schema: JsonObject, value: unknown[], at: Application): void {
+    const { place, problems } = at;
     checkSize(value.length, schema["minItems"], schema["maxItems"], "entry", place, problems);
     if (schema["uniqueItems"] === true) {
       this.#count(value.length);
@@ -237,29 +376,38 @@ class Check {
       if (new Set(entries).size < value.length)
         problems.add(place, "must not have the same entry twice");
     }
-    // Until draft 2019-09 a list in `items` was what `prefixItems` is now.
-    const older = Array.isArray(schema["items"]);
-    const prefix = older ? schema["items"] : schema["prefixItems"];
-    const rest = older ? schema["additionalItems"] : schema["items"];
-    const first = Array.isArray(prefix) ? prefix : [];
-    for (const [index, entry] of value.entries()) {
+    const { first, rest } = itemSchemas(schema);
+    const last = rest === undefined || rest === true ? first.length : value.length;
+    for (const [index, entry] of value.slice(0, last).entries()) {
+      if (problems.isFull) return;
       const own = index < first.length ? first[index] : rest;
-      if (problems.isFull || (index >= first.length && (own === undefined || own === true))) return;
-      problems.addAll(this.visit(own, place.child(index, entry), depth + 1));
+      problems.addAll(this.#visit(own, at, place.child(index, entry)));
     }
+    const { minContains = 1, maxContains } = schema;
+    if (schema["contains"] !== undefined)
+      checkSize(
+        this.#contained(schema, value, at).length,
+        minContains,
+        maxContains,
+        "matching entry",
+        place,
+        problems,
+      );
+    this.#unevaluated("unevaluatedItems", schema, value.entries(), at);
   }
 
-  #object(
-    schema: JsonObject,
-    value: Record<string, unknown>,
-    place: Place,
-    problems: Problems,
-    depth: number,
-  ): void {
+  /** The entries that `contains` asks for. */
+  #contained({ contains }: JsonObject, value: unknown[], at: Where): number[] {
+    if (contains === undefined) return [];
+    this.#count(value.length / 4);
+    return value.flatMap((entry, index) =>
+      this.#fits(contains, at, at.place.child(index, entry)) ? [index] : [],
+    );
+  }
+
+  #object(schema: JsonObject, value: Record<string, unknown>, at: Application): void {
+    const { place, problems } = at;
     const properties = isObject(schema["properties"]) ? schema["properties"] : {};
-    const patterns = isObject(schema["patternProperties"])
-      ? Object.entries(schema["patternProperties"])
-      : [];
     const { required, additionalProperties: others, propertyNames } = schema;
     const keys = Object.keys(value).filter((key) => value[key] !== undefined);
     this.#count((keys.length + (Array.isArray(required) ? required.length : 0)) / 4);
@@ -271,27 +419,165 @@ class Check {
       place,
       problems,
     );
-    if (Array.isArray(required))
-      for (const key of required)
-        if (typeof key === "string" && !(Object.hasOwn(value, key) && value[key] !== undefined))
-          problems.add(place.child(key, undefined), "is missing");
+    checkRequired(required, value, "is missing", place, problems);
+    this.#dependencies(schema, value, at);
     for (const key of keys) {
       if (problems.isFull) return;
       const child = place.child(key, value[key]);
       if (propertyNames !== undefined)
-        problems.addAll(this.visit(propertyNames, child.nameOf(key), depth + 1));
-      let known = Object.hasOwn(properties, key);
-      if (known) problems.addAll(this.visit(properties[key], child, depth + 1));
-      for (const [pattern, part] of patterns)
-        if (this.#test(pattern, key) === "matches") {
-          known = true;
-          problems.addAll(this.visit(part, child, depth + 1));
-        }
-      if (known) continue;
+        problems.addAll(this.#visit(propertyNames, at, child.nameOf(key)));
+      const isKnown = Object.hasOwn(properties, key);
+      if (isKnown) problems.addAll(this.#visit(properties[key], at, child));
+      const matching = this.#matching(schema, key);
+      for (const part of matching) problems.addAll(this.#visit(part, at, child));
+      if (isKnown || matching.length > 0) continue;
       if (others === false) problems.add(child, `is not known${knownKeys(properties)}`);
-      else problems.addAll(this.visit(others, child, depth + 1));
+      else problems.addAll(this.#visit(others, at, child));
+    }
+    const entries = keys.map((key): [string, unknown] => [key, value[key]]);
+    this.#unevaluated("unevaluatedProperties", schema, entries, at);
+  }
+
+  /** The schemas of `patternProperties` for a name. */
+  #matching({ patternProperties }: JsonObject, key: string): (JsonValue | undefined)[] {
+    if (!isObject(patternProperties)) return [];
+    return Object.entries(patternProperties).flatMap(([pattern, part]) =>
+      this.#test(pattern, key) === "matches" ? [part] : [],
+    );
+  }
+
+  #dependencies(schema: JsonObject, value: Record<string, unknown>, at: Application): void {
+    for (const [key, needed] of dependenciesOf(schema, value)) {
+      this.#count(1);
+      checkRequired(
+        needed,
+        value,
+        `is missing, which ${abridged(key)} needs`,
+        at.place,
+        at.problems,
+      );
+      if (!Array.isArray(needed)) at.problems.addAll(this.#visit(needed, at));
     }
   }
+
+  #unevaluated(
+    keyword: "unevaluatedItems" | "unevaluatedProperties",
+    schema: JsonObject,
+    entries: Iterable<[string | number, unknown]>,
+    at: Application,
+  ): void {
+    const { place, problems } = at;
+    const rest = schema[keyword];
+    // A part that does not fit says nothing about the rest.
+    if (rest === undefined || rest === true || problems.list.length > 0) return;
+    const evaluated = this.#evaluatedBy(schema, at);
+    if (evaluated === "all") return;
+    for (const [key, entry] of entries) {
+      if (problems.isFull) return;
+      if (evaluated.has(key)) continue;
+      const child = place.child(key, entry);
+      if (rest === false) problems.add(child, "is not known");
+      else problems.addAll(this.#visit(rest, at, child));
+    }
+  }
+
+  /** What a schema that fits, or its `unevaluated…` keyword, leaves no more to say about. */
+  #evaluated(schema: JsonValue | undefined, at: Where): Evaluated {
+    if (!isObject(schema) || !this.#fits(schema, at)) return nothing;
+    const { place, depth } = at;
+    const scope = this.#enter(at.scope, this.#index.resourceAt(schema));
+    const result = place.results(scope).get(schema) ?? {};
+    const keyword = Array.isArray(place.value) ? "unevaluatedItems" : "unevaluatedProperties";
+    if (schema[keyword] !== undefined) return "all";
+    return (result.evaluated ??= this.#evaluatedBy(schema, { place, scope, depth: depth + 1 }));
+  }
+
+  #evaluatedBy(schema: JsonObject, at: Where): Evaluated {
+    const { scope } = at;
+    const { value } = at.place;
+    const found = new Set<string | number>();
+    const add = (evaluated: Evaluated): boolean => {
+      if (evaluated === "all") return true;
+      this.#count(1 + evaluated.size / 8);
+      for (const key of evaluated) found.add(key);
+      return false;
+    };
+    for (const target of this.#references(schema, scope)) {
+      const entered = { ...at, scope: this.#enter(scope, target.resource) };
+      if (add(this.#evaluated(target.schema, entered))) return "all";
+    }
+    if (this.#isReferenceOnly(schema)) return found;
+    if (Array.isArray(value)) {
+      const { first, rest } = itemSchemas(schema);
+      if (rest !== undefined) return "all";
+      for (const index of first.keys()) found.add(index);
+      for (const index of this.#contained(schema, value, at)) found.add(index);
+    } else if (isObject(value)) {
+      if (schema["additionalProperties"] !== undefined) return "all";
+      const properties = isObject(schema["properties"]) ? schema["properties"] : {};
+      for (const key of Object.keys(value))
+        if (Object.hasOwn(properties, key) || this.#matching(schema, key).length > 0)
+          found.add(key);
+    } else return found;
+    const parts: (JsonValue | undefined)[] = [schema["allOf"], schema["anyOf"], schema["oneOf"]]
+      .filter((list) => Array.isArray(list))
+      .flat();
+    if (isObject(value)) for (const [, part] of dependenciesOf(schema, value)) parts.push(part);
+    if (schema["if"] !== undefined) parts.push(schema["if"], this.#consequence(schema, at));
+    for (const part of parts) if (add(this.#evaluated(part, at))) return "all";
+    return found;
+  }
+}
+
+const isNumber = (value: JsonValue): boolean => typeof value === "number";
+const isText = (value: JsonValue): boolean => typeof value === "string";
+const isSchema = (value: JsonValue): boolean => typeof value === "boolean" || isObject(value);
+const isList = (value: JsonValue): boolean => Array.isArray(value);
+const isSwitch = (value: JsonValue): boolean => typeof value === "boolean";
+/** By keyword, what its value must be. */
+const wellFormed = new Map<string, (value: JsonValue) => boolean>(
+  Object.entries({
+    "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength": isNumber,
+    "minItems maxItems minContains maxContains minProperties maxProperties": isNumber,
+    "pattern $ref $dynamicRef $recursiveRef": isText,
+    "additionalItems additionalProperties contains else if not propertyNames then": isSchema,
+    "unevaluatedItems unevaluatedProperties": isSchema,
+    items: (value: JsonValue) => isSchema(value) || isList(value),
+    "allOf anyOf oneOf prefixItems enum required": isList,
+    "properties patternProperties dependentRequired dependentSchemas dependencies": isObject,
+    "uniqueItems nullable": isSwitch,
+  }).flatMap(([names, rule]) => names.split(" ").map((name) => [name, rule] as const)),
+);
+
+const nothing: ReadonlySet<string> = new Set();
+
+function withDynamicAnchors(
+  dynamic: ReadonlyMap<string, SchemaTarget>,
+  resource: SchemaResource,
+): ReadonlyMap<string, SchemaTarget> {
+  const entries = [...resource.dynamicAnchors].map(([name, schema]): [string, SchemaTarget] => [
+    name,
+    { schema, resource },
+  ]);
+  return entries.length === 0 ? dynamic : new Map([...entries, ...dynamic]);
+}
+
+/** Until draft 2019-09 a list in `items` was what `prefixItems` is now. */
+function itemSchemas(schema: JsonObject): { first: JsonValue[]; rest: JsonValue | undefined } {
+  const { items, prefixItems, additionalItems } = schema;
+  if (Array.isArray(items)) return { first: items, rest: additionalItems };
+  return { first: Array.isArray(prefixItems) ? prefixItems : [], rest: items };
+}
+
+/** What is wanted of a value because of the properties it has, by these. Until draft 2019-09 both had one name. */
+function* dependenciesOf(
+  { dependentRequired, dependentSchemas, dependencies }: JsonObject,
+  value: Record<string, unknown>,
+): Generator<[string, JsonValue | undefined]> {
+  for (const keyword of [dependentRequired, dependentSchemas, dependencies])
+    if (isObject(keyword))
+      for (const [key, needed] of Object.entries(keyword))
+        if (Object.hasOwn(value, key) && value[key] !== undefined) yield [key, needed];
 }
 
 /** The first problems of a value. */
@@ -330,6 +616,19 @@ function fitsNone(found: (readonly string[])[], place: Place, problems: Problems
   else problems.add(place, `fits none of its forms (${first.slice(0, 5).join("; or ")})`);
 }
 
+function checkRequired(
+  required: JsonValue | undefined,
+  value: Record<string, unknown>,
+  problem: string,
+  place: Place,
+  problems: Problems,
+): void {
+  if (!Array.isArray(required)) return;
+  for (const key of required)
+    if (typeof key === "string" && !(Object.hasOwn(value, key) && value[key] !== undefined))
+      problems.add(place.child(key, undefined), problem);
+}
+
 function checkNumber(schema: JsonObject, value: number, place: Place, problems: Problems): void {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema;
   const got = `got ${value}`;
@@ -343,7 +642,11 @@ function checkNumber(schema: JsonObject, value: number, place: Place, problems: 
     problems.add(place, `must be less than ${exclusiveMaximum}, ${got}`);
   if (typeof multipleOf === "number" && multipleOf > 0) {
     const times = value / multipleOf; // 0.3 / 0.1 is 2.9999999999999996
-    if (Math.abs(times - Math.round(times)) > 1e-9 * Math.max(1, Math.abs(times)))
+    // Beyond the largest number nothing is known.
+    if (
+      !Number.isFinite(times) ||
+      Math.abs(times - Math.round(times)) > 1e-9 * Math.max(1, Math.abs(times))
+    )
       problems.add(place, `must be a multiple of ${multipleOf}, ${got}`);
   }
 }
@@ -375,6 +678,7 @@ const typeNames: Record<string, string> = {
 const plurals: Record<string, string> = {
   character: "characters",
   entry: "entries",
+  "matching entry": "matching entries",
   property: "properties",
 };
 
@@ -395,16 +699,6 @@ function isOfType(name: string, value: unknown): boolean {
     default:
       return true; // a type of a draft to come
   }
-}
-
-function unescape(step: string): string {
-  let text = step;
-  try {
-    text = decodeURIComponent(step);
-  } catch {
-    // not percent-encoded, then
-  }
-  return text.replaceAll("~1", "/").replaceAll("~0", "~");
 }
 
 function shown(value: unknown): string {
