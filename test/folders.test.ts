@@ -54,6 +54,7 @@ const order: Readonly<Record<string, readonly Row[]>> = {
     ["*"],
     ["config", "history", "learning", "reasoning"],
     ["find-program.ts", "migrate", "security"],
+    ["upstream"],
     ["relay"],
     ["log.ts", "terminal.ts", "models", "passthrough"],
     ["codex", "tasks"],

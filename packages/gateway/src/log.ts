@@ -3,7 +3,7 @@ import type { Redactor } from "@deltawire/agent";
 import type { TaskTree } from "@deltawire/tasks";
 import type { LogLevel } from "./config/config.ts";
 import { parseJson } from "./json.ts";
-import type { ExchangeRecord } from "./relay/relay.ts";
+import type { ExchangeRecord } from "./upstream/upstream-client.ts";
 
 export type Log = Logger;
 

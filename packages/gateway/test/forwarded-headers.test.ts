@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
 import { Redactor } from "@deltawire/agent";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { forwardedHeaders } from "../src/relay/forwarded-headers.ts";
+import { forwardedHeaders } from "../src/passthrough/forwarded-headers.ts";
 import { connection } from "./raw-http.ts";
 import { upstreamToml } from "./running-gateway.ts";
 import { aGateway, until } from "./scene.ts";

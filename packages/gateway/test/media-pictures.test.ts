@@ -152,6 +152,45 @@ describe("a server that does not stream pictures", () => {
     expect(server.requests).toHaveLength(3);
   });
 
+  test("teaches like any other upstream: what was answered is listed, in redacted words, and can be forgotten", async () => {
+    const server = await aServer(({ body, ...request }, response) => {
+      if (body["stream"] === undefined) return answersWhole({ body, ...request }, response);
+      refuse(response, 400, { message: `stream is not supported for ${key}` });
+    });
+    const { tell, relay } = stage([server.url]);
+    await tell("image-gen", "a house");
+    expect(relay.lessons.list()).toEqual([
+      {
+        upstream: "up",
+        model: "m",
+        code: "no_stream",
+        what: "does not stream: asked for the complete result",
+        said: "stream is not supported for [redacted]",
+        flags: {},
+        media: { endpoint: "image-gen", leftOut: ["stream"] },
+        at: expect.any(Number) as number,
+      },
+    ]);
+    // Another endpoint of the same model is asked as usual.
+    await tell("image-edit", [picture, change]);
+    expect(server.requests.at(-1)?.bytes.toString("latin1")).toContain('name="stream"');
+    expect(relay.lessons.forget("up", "m")).toBe(1);
+    await tell("image-gen", "a house");
+    expect(server.requests.at(-2)?.body).toHaveProperty("stream", true);
+  });
+
+  test("teaches nothing for others where the refusal may quote the user", async () => {
+    let refused = 0;
+    const server = await aServer((request, response) => {
+      if (request.body["stream"] === undefined) return answersWhole(request, response);
+      refused += 1;
+      refuse(response, 400, { message: "not allowed: a mountain stream" });
+    });
+    const { tell, relay } = stage([server.url]);
+    await tell("image-gen", "a mountain stream");
+    expect([refused, relay.lessons.list()]).toEqual([1, []]);
+  });
+
   test("may answer whole though it was asked to stream, without saying what it sends", async () => {
     const server = await aServer(answersWhole);
     expect(itemsOf(await stage([server.url]).tell("image-gen", "a house"))).toHaveLength(1);

@@ -170,6 +170,14 @@ describe("what comes back", () => {
       body: JSON.stringify({ model: "up/m", prompt: "x" }),
     });
     expect([status, text, whole]).toEqual([200, "half", false]);
+    await until("the request is logged", () =>
+      gateway.lines.some((line) => line.includes("failure")),
+    );
+    expect(JSON.parse(gateway.lines.at(-1) ?? "")).toMatchObject({
+      failure: "upstream_stream_truncated",
+    });
+    const told = await (await fetch(`${gateway.url}/deltawire/upstreams`)).text();
+    expect(told).toContain("the connection broke");
   });
 
   test.each(["before the first byte", "in the middle"])(

@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { Circuit } from "../src/relay/circuit.ts";
+import { Circuit } from "../src/upstream/circuit.ts";
 import { Problem } from "../src/problem.ts";
-import { RequestSource } from "../src/relay/request-source.ts";
+import { RequestSource } from "../src/upstream/request-source.ts";
 import {
   ConversationRetries,
   RetryBudget,
   retryAfterSeconds,
   waitBeforeRetry,
-} from "../src/relay/retry.ts";
-import { UpstreamHealth } from "../src/relay/upstream-health.ts";
+} from "../src/upstream/retry.ts";
+import { UpstreamHealth } from "../src/upstream/upstream-health.ts";
 
 describe("a request is tried again", () => {
   test("only for what may be over the next time", () => {

@@ -11,7 +11,7 @@ import { describe, expect, test } from "vitest";
 import { field, file, multipart, upload } from "./multipart-body.ts";
 import { ask } from "./raw-http.ts";
 import { upstreamToml } from "./running-gateway.ts";
-import { aGateway, scene, standing, until } from "./scene.ts";
+import { aGateway, anUpstream, scene, standing, until } from "./scene.ts";
 import { refuse } from "./scripted-upstream.ts";
 import { sendJson } from "./wire-replies.ts";
 
@@ -75,6 +75,30 @@ describe("an upload", () => {
     expect(status).toBe(502);
     expect(text).toContain("too noisy");
     expect(upstream.requests).toHaveLength(1);
+  });
+
+  test("goes to the next upstream of a list if the first cannot be asked, and to no other once it was sent", async () => {
+    const [a, b] = [
+      await anUpstream((_request, response) => refuse(response, 503, { message: "busy" })),
+      await anUpstream((_request, response) => sendJson(response, { from: "b" })),
+    ];
+    const gateway = await aGateway(
+      `[models]\nfirst = ["keyless/x", "b/y"]\nsecond = ["a/x", "b/y"]\n${[
+        upstreamToml("keyless", a.url, { api_key: "env:NOT_SET_HERE" }),
+        upstreamToml("a", a.url),
+        upstreamToml("b", b.url),
+      ].join("")}`,
+    );
+    const post = (model: string) =>
+      ask(`${gateway.url}/v1/audio/transcriptions`, {
+        headers: multipart,
+        body: upload(field("model", model), file(sound)),
+      });
+    expect(await post("first")).toMatchObject({ status: 200, text: '{"from":"b"}' });
+    expect(a.requests).toHaveLength(0);
+    expect(b.requests[0]?.bytes.equals(upload(field("model", "y"), file(sound)))).toBe(true);
+    expect((await post("second")).text).toContain("busy");
+    expect([a.requests.length, b.requests.length]).toEqual([1, 1]);
   });
 
   test("without a model, or for one that nobody serves, is refused", async () => {

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ClientConfig } from "../config/config.ts";
-import type { ExchangeRecord } from "../relay/relay.ts";
+import type { ExchangeRecord } from "../upstream/upstream-client.ts";
 import { Problem } from "../problem.ts";
 import type { BodyLimits } from "./request-body.ts";
 

@@ -32,6 +32,19 @@ export interface ResponsesLesson {
   readonly extraBody?: Readonly<JsonObject>;
 }
 
+/** What is done differently for a model of an endpoint for pictures or sound. */
+export interface MediaLesson {
+  /** The type of the model: `image-gen`, `audio-stt`. */
+  readonly endpoint: string;
+  /** Not sent: it was refused. */
+  readonly leftOut?: readonly MediaParameter[];
+  /** It answers with addresses of pictures, unless it is asked for the pictures themselves. */
+  readonly links?: true;
+}
+
+/** Parameters that the gateway sends to such endpoints without being asked for. Not every server takes them. */
+export type MediaParameter = "stream" | "response_format";
+
 /** What an upstream's refusal teaches. */
 export interface Lesson {
   code: LessonCode;
@@ -43,6 +56,8 @@ export interface Lesson {
   flags: Partial<Profile>;
   /** For a Responses upstream. */
   responses?: ResponsesLesson;
+  /** For an endpoint for pictures or sound. */
+  media?: MediaLesson;
   /** It is about this conversation and not about the upstream: it serves the request at hand and is not kept. */
   once?: true;
 }
@@ -81,7 +96,9 @@ export type LessonCode =
   | "history"
   | "sealed_reasoning"
   | "include"
-  | "store";
+  | "store"
+  // pictures
+  | "picture_links";
 
 export interface Change {
   flags?: Partial<Profile>;

@@ -4,7 +4,6 @@ import { parameterRefusals } from "./parameter-refusals.ts";
 import { onceIf, quotesRequest } from "./own-content.ts";
 import { wordsOf, type Words } from "./refusal-words.ts";
 import { responsesRefusals } from "./responses-refusals.ts";
-import { samplingRefusals } from "./sampling-refusals.ts";
 import { toolRefusals } from "./tool-refusals.ts";
 
 export type { Lesson, LessonCode, Refusal, ResponsesLesson, Tried } from "./lesson.ts";
@@ -57,13 +56,12 @@ function pointsElsewhere(
   return fields.length > 0 && !fields.some((name) => about.includes(name));
 }
 
-const saidLength = 200;
+export const saidLength = 200;
 
 const tables: Readonly<Record<Tried["speaks"], readonly KnownRefusal[]>> = {
   chat: [
     ...historyRefusals.map((row) => ({ about: ["messages"], ...row })),
     ...toolRefusals.map((row) => ({ about: ["tools", "tool_choice", "messages"], ...row })),
-    ...samplingRefusals,
     ...parameterRefusals,
   ],
   responses: responsesRefusals,

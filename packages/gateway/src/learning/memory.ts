@@ -1,5 +1,5 @@
 import { withFlags, type Profile } from "@deltawire/wire";
-import type { Lesson, LessonCode, ResponsesLesson } from "./lesson.ts";
+import type { Lesson, LessonCode, MediaLesson, ResponsesLesson } from "./lesson.ts";
 
 /** A lesson as it is shown. */
 export interface KnownLesson {
@@ -10,6 +10,7 @@ export interface KnownLesson {
   said: string;
   flags: Partial<Profile>;
   responses?: ResponsesLesson;
+  media?: MediaLesson;
   /** When it was learned. */
   at: number;
 }
@@ -54,16 +55,30 @@ export class Lessons {
     return this.#places.get(keyOf(upstream, model))?.responses ?? nothing;
   }
 
+  /** What was learned of one model, in the order in which it was. */
+  of(upstream: string, model: string): readonly KnownLesson[] {
+    return this.#places.get(keyOf(upstream, model))?.lessons ?? [];
+  }
+
   /** Whether it is new. What serves one request only is not kept. */
   learn(upstream: string, model: string, lesson: Lesson, at: number): boolean {
     if (lesson.once === true) return false;
     const key = keyOf(upstream, model);
     const place = this.#places.get(key) ?? { upstream, model, lessons: [], responses: nothing };
-    const { code, what, said, flags, responses } = lesson;
+    const { code, what, said, flags, responses, media } = lesson;
     const known = place.lessons.some((one) => one.code === code && sameChange(one, lesson));
     if (known || place.lessons.length >= mostLessons) return false;
-    const learned: KnownLesson = { upstream, model, code, what, said, flags, at };
-    place.lessons.push(responses === undefined ? learned : { ...learned, responses });
+    place.lessons.push({
+      upstream,
+      model,
+      code,
+      what,
+      said,
+      flags,
+      ...(responses === undefined ? {} : { responses }),
+      ...(media === undefined ? {} : { media }),
+      at,
+    });
     if (responses !== undefined) place.responses = withLesson(place.responses, responses);
     delete place.profile;
     this.#places.delete(key);
@@ -110,8 +125,9 @@ function keyOf(upstream: string, model: string): string {
   return `${upstream}\n${model}`;
 }
 
-function sameChange(one: Pick<Lesson, "flags" | "responses">, other: Lesson): boolean {
-  return (
-    JSON.stringify([one.flags, one.responses]) === JSON.stringify([other.flags, other.responses])
+function sameChange(one: KnownLesson, other: Lesson): boolean {
+  const changes = [one, other].map(({ flags, responses, media }) =>
+    JSON.stringify([flags, responses, media]),
   );
+  return changes[0] === changes[1];
 }

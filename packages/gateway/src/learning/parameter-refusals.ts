@@ -1,8 +1,8 @@
-import { isAsSent, type Profile } from "@deltawire/wire";
+import { isAsSent, type JsonValue, type Profile } from "@deltawire/wire";
 import { effortForms, effortsIn, isServersMatter } from "./efforts.ts";
-import { dropping, withoutParameters } from "./left-out.ts";
 import type { Change, KnownRefusal, Tried } from "./lesson.ts";
 import {
+  isAboutAskedThinking,
   onceIf,
   saysCombination,
   saysSchemaKeyword,
@@ -13,6 +13,36 @@ import { choosesWell, formatOf, hasMessageField, offersTools, saysStrict } from 
 
 /** What Chat upstreams have against parameters, in their words, and where these were seen. */
 export const parameterRefusals: readonly KnownRefusal[] = [
+  // Kimi (quirk RQ-TEMPERATURE), OpenAI (OpenHands 4131), Claude (ChatterUI 564), LiteLLM 33738
+  {
+    lesson: "sampling",
+    says: [/temperature|top_p|top_k|_penalty/i],
+    what: "samples as it likes",
+    change: (tried, { text }) => {
+      const [, name = ""] = fixedSampling.exec(text) ?? [];
+      const drop = isSane(name, tried.body[name]) ? dropping([name], tried) : undefined;
+      return drop && { ...drop, ...onceIf(isAboutAskedThinking(text, tried.body)) };
+    },
+  },
+
+  // Claude on Bedrock and behind LiteLLM: either may come alone
+  {
+    lesson: "sampling",
+    says: [
+      /\b(?:temperature|top_p|top_k)\b["'`]? and ["'`]?(?:temperature|top_p|top_k)\b[^\n]{0,40}cannot both/i,
+      /(?:cannot|can't|not)[^\n]{0,20} both ["'`]?(?:temperature|top_p|top_k)\b["'`]? and/i,
+      /only one of ["'`]?(?:temperature|top_p|top_k)\b/i,
+    ],
+    what: "takes one way of sampling at a time",
+    change: (tried) => {
+      const sent = ["temperature", "top_p", "top_k"].filter(
+        (name) => typeof tried.body[name] === "number",
+      );
+      const drop = dropping(sent.slice(1), tried);
+      return drop && { ...drop, once: true };
+    },
+  },
+
   // Groq (agno 1065, vercel/ai 16540), Google (js-genai 601)
   {
     lesson: "format_beside_tools",
@@ -263,4 +293,35 @@ function formatAt({ profile, body }: Tried, step: Profile["responseFormat"]): Ch
   // What the present step lets through was sent, or nothing is translated here and a further step would not help.
   const lets = present === "json_object" || present === "json_schema" ? present : sent;
   return sent === lets ? { flags: { responseFormat: step } } : undefined;
+}
+
+const fixedSampling =
+  /\b(temperature|top_p|top_k|presence_penalty|frequency_penalty)\b["'`]?[^\n]{0,60}(?:does(?: not|n't) support(?! (?:an? |the )?(?:values?|more|less|numbers?|negative|greater|over|above|below))|only (?:be set to )?(?:the default|(?:\w+ ?= ?)?1(?!\d|[.,]\d| (?:or|to|and)\b))|is deprecated|must be 1(?!\d|[.,]\d| (?:or|to|and)\b))/i;
+
+/** What any server with this parameter could take; another number is the client's mistake. */
+function isSane(name: string, value: JsonValue | undefined): boolean {
+  const [least, most] = name.endsWith("_penalty") ? [-2, 2] : [0, name === "top_p" ? 1 : 2];
+  if (name === "top_k") return true;
+  return typeof value === "number" && value >= least && value <= most;
+}
+
+/** The change that leaves them out, and says which. */
+function dropping(parameters: readonly string[], tried: Tried): Change | undefined {
+  const flags = withoutParameters(parameters, tried);
+  const dropped = flags?.droppedParameters ?? [];
+  return flags && { flags, what: `does not take ${dropped.join(", ")}: left out` };
+}
+
+/** The flag that leaves out those of the parameters that were sent and can be left out. */
+function withoutParameters(
+  parameters: readonly string[],
+  { body, profile }: Tried,
+): Partial<Profile> | undefined {
+  const droppedParameters = [...new Set(parameters)].filter(
+    (name) =>
+      Object.hasOwn(body, name) &&
+      !profile.droppedParameters.includes(name) &&
+      !Object.hasOwn(profile.extraBody, name),
+  );
+  return droppedParameters.length === 0 ? undefined : { droppedParameters };
 }

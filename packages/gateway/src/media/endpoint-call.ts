@@ -1,5 +1,7 @@
 import type { ModelType } from "@deltawire/tasks/chats";
 import type { JsonObject, JsonValue, ResponsesRequest } from "@deltawire/wire";
+import type { MediaParameter } from "../learning/lesson.ts";
+import type { MediaQuirks } from "../learning/media-refusals.ts";
 import { Problem } from "../problem.ts";
 import { isObject } from "../json.ts";
 import { unreachable } from "../unreachable.ts";
@@ -16,22 +18,11 @@ export interface Wanted {
   media: JsonObject;
 }
 
-/** Parameters that are sent without being asked for. Not every server takes them. */
-export type OwnParameter = "stream" | "response_format";
-
-/** How a model of an upstream has to be asked. */
-export interface Manner {
-  /** Not sent: it was refused. */
-  leftOut: ReadonlySet<OwnParameter>;
-  /** It answered with addresses of pictures. */
-  links: boolean;
-}
-
 export interface EndpointCall {
   path: string;
   headers: Record<string, string>;
   body: string | Buffer;
-  own: ReadonlySet<OwnParameter>;
+  own: ReadonlySet<MediaParameter>;
 }
 
 /** Previews of a picture, unless somebody wants another number. */
@@ -82,19 +73,19 @@ export function previewsOf({ media }: Wanted): number {
 export async function callFor(
   wanted: Wanted,
   model: string,
-  manner: Manner,
+  quirks: MediaQuirks,
 ): Promise<EndpointCall> {
   const { type, message, media } = wanted;
   const { text, images, sounds } = message;
   const { stream: wish, partial_images: _previews, stream_format: _format, ...rest } = media;
-  const streams = wish !== false && !manner.leftOut.has("stream");
+  const streams = wish !== false && !quirks.leftOut.has("stream");
   switch (type) {
     case "image-gen": {
-      const own = pictureParameters(wanted, streams, manner);
+      const own = pictureParameters(wanted, streams, quirks);
       return jsonCall("/images/generations", { ...rest, ...own, model, prompt: text }, own);
     }
     case "image-edit": {
-      const own = pictureParameters(wanted, streams, manner);
+      const own = pictureParameters(wanted, streams, quirks);
       // Older servers know only `image`, which can be one.
       const field = images.length === 1 ? "image" : "image[]";
       const files = images.map((file, at) => ({ field, file, name: `picture-${at + 1}` }));
@@ -114,14 +105,14 @@ export async function callFor(
   }
 }
 
-function pictureParameters(wanted: Wanted, streams: boolean, manner: Manner): JsonObject {
+function pictureParameters(wanted: Wanted, streams: boolean, quirks: MediaQuirks): JsonObject {
   const { n, response_format: format } = wanted.media;
   // Previews do not say which of several pictures they are of.
   if (streams && (n === undefined || n === 1))
     return { stream: true, partial_images: previewsOf(wanted) };
   // The servers that stream answer with pictures, and refuse to be told; the older ones have to be told.
-  const isOld = manner.leftOut.has("stream") || manner.links;
-  const says = isOld && format === undefined && !manner.leftOut.has("response_format");
+  const isOld = quirks.leftOut.has("stream") || quirks.links;
+  const says = isOld && format === undefined && !quirks.leftOut.has("response_format");
   return says ? { response_format: "b64_json" } : {};
 }
 
@@ -156,7 +147,7 @@ function fieldText(value: JsonValue | undefined): string {
   return typeof value === "string" ? value : JSON.stringify(value ?? "");
 }
 
-function namesOf(own: JsonObject): ReadonlySet<OwnParameter> {
-  const names: OwnParameter[] = ["stream", "response_format"];
+function namesOf(own: JsonObject): ReadonlySet<MediaParameter> {
+  const names: MediaParameter[] = ["stream", "response_format"];
   return new Set(names.filter((name) => own[name] !== undefined));
 }

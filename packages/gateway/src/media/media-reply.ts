@@ -7,13 +7,12 @@ import {
   type SseEvent,
 } from "@deltawire/wire";
 import { isObject, parseJson } from "../json.ts";
-import type { FailedForward } from "../passthrough/ask.ts";
-import { refusedBy } from "../relay/failure.ts";
+import { refusedBy, type FailedOutcome } from "../upstream/failure.ts";
 import type { MediaUsage } from "./usage.ts";
 
 /** A reply while it comes: bytes go in, events of a Responses stream come out. */
 export interface MediaReply {
-  readonly failure: FailedForward | undefined;
+  readonly failure: FailedOutcome | undefined;
   /** Everything that was asked for has come, whether or not the connection is closed. */
   readonly isWhole: boolean;
   readonly usage: MediaUsage;
@@ -90,20 +89,20 @@ function eventDecoder(maxEventLength: number): SseDecoder {
 }
 
 /** The error of a reply that says that it failed: `{ error }`, in one piece or as an event. */
-export function errorOf(reply: JsonObject): FailedForward | undefined {
+export function errorOf(reply: JsonObject): FailedOutcome | undefined {
   const { error } = reply;
   const hasError = reportsError(error);
   if (!hasError && reply["type"] !== "error" && reply["object"] !== "error") return undefined;
   return refusedBy(upstreamFailure(hasError ? error : reply));
 }
 
-export function brokenOff(what: string): FailedForward {
+export function brokenOff(what: string): FailedOutcome {
   const message = `the upstream's reply ended before ${what}`;
   return { is: "failed", failure: { code: "upstream_stream_truncated", message } };
 }
 
 /** A reply past the limit; as large the next time, so it is not asked for again. */
-export function tooLarge(mostBytes: number): FailedForward {
+export function tooLarge(mostBytes: number): FailedOutcome {
   const message = `the upstream's reply has more than ${mostBytes} bytes, which is the limit`;
   return { is: "failed", failure: { code: "invalid_reply", message } };
 }
@@ -112,7 +111,7 @@ export function tooLarge(mostBytes: number): FailedForward {
 const quotedLength = 16_384;
 
 /** The words of a proxy or a broken server are all that its user has to go by. */
-export function unreadable(text: string): FailedForward {
+export function unreadable(text: string): FailedOutcome {
   const quoted = text.slice(0, quotedLength).trim();
   const message = `the upstream answered with something else than was asked for: ${quoted}`;
   return { is: "failed", failure: { code: "upstream_error", message } };

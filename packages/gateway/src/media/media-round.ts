@@ -1,17 +1,13 @@
 import type { RoundNotes } from "@deltawire/agent";
 import type { JsonObject, ResponsesRequest } from "@deltawire/wire";
-import type { ModelTarget } from "../config/config.ts";
 import { problemReply } from "../problem.ts";
-import {
-  ask,
-  type FailedForward,
-  type ForwardOutcome,
-  type ReplyTaker,
-} from "../passthrough/ask.ts";
-import { problemFrom, tryTargets } from "../passthrough/try-targets.ts";
-import type { ExchangeRecord } from "../relay/relay.ts";
-import { ownClient, RequestSource } from "../relay/request-source.ts";
-import type { Upstream, UpstreamRequest } from "../relay/upstream.ts";
+import type { Lesson } from "../learning/lesson.ts";
+import { linksLesson, mediaLessonOf, mediaQuirks } from "../learning/media-refusals.ts";
+import type { FailedOutcome, Outcome } from "../upstream/failure.ts";
+import { ownClient, RequestSource } from "../upstream/request-source.ts";
+import type { Connection, ReceivedHeaders, ReplyReader } from "../upstream/send-request.ts";
+import type { ExchangeRecord, PreparedRequest } from "../upstream/upstream-client.ts";
+import type { Upstream, UpstreamRequest } from "../upstream/upstream.ts";
 import type { EventQueue } from "../tasks/event-queue.ts";
 import { failed, modelError, notesOf } from "../tasks/relay-model.ts";
 import { unreachable } from "../unreachable.ts";
@@ -24,7 +20,6 @@ import {
   type Wanted,
 } from "./endpoint-call.ts";
 import { fetchPicture } from "./fetch-picture.ts";
-import { keepManner, mannerOf, refusedOwn } from "./manners.ts";
 import type { MediaModelOptions } from "./media-model.ts";
 import { tooLarge, type MediaReply, type ReplyHead } from "./media-reply.ts";
 import { PictureReply, type PictureLink } from "./picture-reply.ts";
@@ -78,8 +73,10 @@ export class MediaRound {
       const wanted = wantedOf(request, this.#type);
       const targets = await targetsOf(this.#name);
       const source = new RequestSource(ownClient, request);
-      const tries = { relay, signal, record: this.#record, source };
-      await tryTargets(tries, targets, (asked, target) => this.#ask(asked, target, wanted));
+      await relay.request(
+        { targets, source, signal, record: this.#record },
+        (upstream, model, taught) => this.#prepared(upstream, model, taught, wanted),
+      );
     } catch (error) {
       failure = error;
     } finally {
@@ -98,43 +95,45 @@ export class MediaRound {
     }
   }
 
-  /** Once, and again without what the server does not take of our own. */
-  async #ask(
-    request: UpstreamRequest,
-    target: ModelTarget,
+  #prepared(
+    { config }: Upstream,
+    model: string,
+    taught: readonly Lesson[],
     wanted: Wanted,
-  ): Promise<ForwardOutcome> {
-    const { upstream } = request;
-    const key = `${this.#type} ${target.model}`;
-    let manner = mannerOf(upstream, key);
-    this.#tell(`asked ${target.upstream} for ${wantedWords[this.#type]}`);
-    for (;;) {
-      const call = await callFor(wanted, target.model, manner);
-      const outcome = await this.#send(request, call, wanted);
-      if (outcome.is === "answered") {
-        keepManner(upstream, key, { ...manner, links: manner.links || this.#links.length > 0 });
-        if (this.#links.length > 0) return this.#fetchLinks(upstream);
-      }
-      const refused = outcome.is === "refused" ? refusedOwn(outcome, call.own) : undefined;
-      if (refused === undefined) return outcome;
-      manner = { ...manner, leftOut: new Set([...manner.leftOut, refused]) };
-      this.#record.attempts += 1;
-      this.#record.lessons.push(refused === "stream" ? "no_stream" : refused);
-    }
+  ): PreparedRequest {
+    const { relay } = this.#options;
+    const type = this.#type;
+    const quirks = mediaQuirks([...relay.lessons.of(config.name, model), ...taught], type);
+    let own: EndpointCall["own"] = new Set();
+    return {
+      send: async (request) => {
+        if (taught.length === 0) this.#tell(`asked ${config.name} for ${wantedWords[type]}`);
+        const call = await callFor(wanted, model, quirks);
+        own = call.own;
+        const outcome = await this.#send(request, call, wanted);
+        if (outcome.is !== "answered" || this.#links.length === 0) return outcome;
+        const fetched = await this.#fetchLinks(request.upstream);
+        return fetched.is === "answered" ? { ...fetched, lesson: linksLesson(type) } : fetched;
+      },
+      lessonFrom: (refusal) =>
+        mediaLessonOf(refusal, { endpoint: type, own, text: wanted.message.text }),
+    };
   }
 
-  #send(request: UpstreamRequest, call: EndpointCall, wanted: Wanted): Promise<ForwardOutcome> {
+  #send(request: UpstreamRequest, call: EndpointCall, wanted: Wanted): Promise<Outcome> {
     const { path, headers, body } = call;
     const { signal } = this.#queue;
     this.#reply = undefined;
-    const taker = this.#taker(request.upstream, wanted);
-    return ask({ request, path, headers, body, signal, taker });
+    return request.send(
+      { path, headers, body },
+      { signal, reader: (connection) => this.#reader(request.upstream, wanted, connection) },
+    );
   }
 
-  #taker(upstream: Upstream, wanted: Wanted): ReplyTaker {
+  #reader(upstream: Upstream, wanted: Wanted, connection: Connection): ReplyReader {
     const out: JsonObject[] = [];
     let size = 0;
-    const take = (read: (reply: MediaReply) => void): FailedForward | undefined => {
+    const take = (read: (reply: MediaReply) => void): FailedOutcome | undefined => {
       const reply = this.#reply;
       if (reply === undefined) return undefined;
       read(reply);
@@ -145,6 +144,10 @@ export class MediaRound {
       }
       return reply.failure;
     };
+    const fail = (failure: FailedOutcome): void =>
+      connection.finish(this.#failed(failure, upstream), "abort");
+    const complete = (): void =>
+      connection.finish(this.#links.length > 0 ? answered : this.#completed());
     return {
       begin: (_status, headers) => {
         this.#reply = replyFor(wanted, headOf(headers));
@@ -153,22 +156,19 @@ export class MediaRound {
         size += bytes.length;
         const failure =
           size > mostBytes ? tooLarge(mostBytes) : take((reply) => reply.push(bytes, out));
-        if (failure !== undefined) return this.#failed(failure, upstream);
-        return this.#reply?.isWhole === true ? "whole" : undefined;
+        if (failure !== undefined) fail(failure);
+        else if (this.#reply?.isWhole === true) connection.awaitEnd();
       },
-      end: () => {
-        const failure = take((reply) => reply.end(out));
-        if (failure !== undefined) return this.#failed(failure, upstream);
-        return this.#links.length > 0 ? { is: "answered" } : this.#completed();
-      },
-      broken: (how) => {
-        // What was asked for had come.
-        if (this.#reply?.isWhole === true)
-          return this.#links.length > 0 ? { is: "answered" } : this.#completed();
-        return this.#failed(
-          { is: "unreachable", connected: true, answered: true, ...how },
-          upstream,
-        );
+      end: (how, cause) => {
+        const isBroken = how !== "eof" && this.#reply?.isWhole !== true;
+        const timedOut = how === "idle_timeout";
+        if (isBroken)
+          return fail({ is: "unreachable", connected: true, answered: true, timedOut, cause });
+        // What was asked for has come, however the connection ended.
+        const failure =
+          how === "eof" || how === "grace" ? take((reply) => reply.end(out)) : undefined;
+        if (failure === undefined) complete();
+        else fail(failure);
       },
     };
   }
@@ -181,7 +181,7 @@ export class MediaRound {
    * Fetches what the reply points at. The pictures have been made and cost something: if one cannot be fetched, its address is
    * shown, and nobody is asked for it again.
    */
-  async #fetchLinks(upstream: Upstream): Promise<ForwardOutcome> {
+  async #fetchLinks(upstream: Upstream): Promise<Outcome> {
     const { signal } = this.#queue;
     const upstreamOrigin = new URL(upstream.config.baseUrl).origin;
     const problems: string[] = [];
@@ -219,23 +219,21 @@ export class MediaRound {
     return this.#failed({ is: "failed", failure: { code: "invalid_reply", message } }, upstream);
   }
 
-  #completed(): ForwardOutcome {
+  #completed(): Outcome {
     const usage = this.#reply?.usage ?? noUsage();
-    this.#record.usage = usage;
     const response = { object: "response", status: "completed", error: null, output: [] };
     this.#queue.push([
       { type: "response.completed", response: { ...response, usage: { ...usage } } },
     ]);
-    return { is: "answered" };
+    return { ...answered, usage };
   }
 
   /** Before anything was told it can be tried again, here or elsewhere. */
-  #failed(failure: FailedForward, upstream: Upstream): ForwardOutcome {
-    if (!this.#hasTold) return failure;
-    const error = modelError(problemFrom(failure, upstream, this.#options.relay));
-    this.#record.failure = error.code;
+  #failed(outcome: FailedOutcome, upstream: Upstream): Outcome {
+    if (!this.#hasTold) return outcome;
+    const error = modelError(this.#options.relay.problemOf(outcome, upstream));
     this.#queue.push([failed(error)]);
-    return { is: "answered", failure };
+    return { ...answered, failure: { code: error.code, message: error.message } };
   }
 
   #tick(): void {
@@ -254,6 +252,8 @@ export class MediaRound {
     this.#queue.push([progressEvent(message, fraction)]);
   }
 }
+
+const answered = { is: "answered", usage: undefined, failure: undefined } as const;
 
 function replyFor(wanted: Wanted, head: ReplyHead): MediaReply {
   const { type, message, media } = wanted;
@@ -275,7 +275,7 @@ function replyFor(wanted: Wanted, head: ReplyHead): MediaReply {
   }
 }
 
-function headOf(headers: Parameters<ReplyTaker["begin"]>[1]): ReplyHead {
+function headOf(headers: ReceivedHeaders): ReplyHead {
   const { "content-type": type, "content-length": length } = headers;
   return {
     contentType: Array.isArray(type) ? type[0] : type,

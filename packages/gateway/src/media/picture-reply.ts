@@ -1,6 +1,6 @@
 import type { JsonObject } from "@deltawire/wire";
 import { asText, isObject, parseJson } from "../json.ts";
-import type { FailedForward } from "../passthrough/ask.ts";
+import type { FailedOutcome } from "../upstream/failure.ts";
 import {
   brokenOff,
   errorOf,
@@ -24,7 +24,7 @@ export interface PictureLink {
 /** Pictures: as they become clearer, or all at once. */
 export class PictureReply implements MediaReply {
   readonly usage = noUsage();
-  failure: FailedForward | undefined;
+  failure: FailedOutcome | undefined;
   isWhole = false;
   /** What is to be fetched when the reply is complete. */
   readonly links: PictureLink[] = [];

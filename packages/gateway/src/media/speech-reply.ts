@@ -1,7 +1,7 @@
 import { bareType } from "@deltawire/tasks";
 import type { JsonObject } from "@deltawire/wire";
 import { isObject, parseJson } from "../json.ts";
-import type { FailedForward } from "../passthrough/ask.ts";
+import type { FailedOutcome } from "../upstream/failure.ts";
 import { brokenOff, errorOf, unreadable, type MediaReply, type ReplyHead } from "./media-reply.ts";
 import { soundTypeOf, typeOfBytes } from "./media-types.ts";
 import { soundEvents } from "./reply-events.ts";
@@ -10,7 +10,7 @@ import { noUsage } from "./usage.ts";
 /** A sound, which is nothing before it is whole. */
 export class SpeechReply implements MediaReply {
   readonly usage = noUsage();
-  failure: FailedForward | undefined;
+  failure: FailedOutcome | undefined;
   isWhole = false;
   readonly #head: ReplyHead;
   readonly #spoken: { text: string; format: string };

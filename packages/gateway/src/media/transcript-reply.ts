@@ -1,7 +1,7 @@
 import { bareType } from "@deltawire/tasks";
 import type { JsonObject } from "@deltawire/wire";
 import { asText, isObject, parseJson } from "../json.ts";
-import type { FailedForward } from "../passthrough/ask.ts";
+import type { FailedOutcome } from "../upstream/failure.ts";
 import {
   brokenOff,
   errorOf,
@@ -17,7 +17,7 @@ import { addUsage, noUsage } from "./usage.ts";
 export class TranscriptReply implements MediaReply {
   readonly usage = noUsage();
   readonly progress = { words: "listening", fraction: undefined };
-  failure: FailedForward | undefined;
+  failure: FailedOutcome | undefined;
   isWhole = false;
   readonly #body: MediaBody;
   readonly #isText: boolean;

@@ -1,9 +1,10 @@
 import { describeJsonLimit, errorObject, findExceededJsonLimit } from "@deltawire/wire";
 import type { UpstreamConfig } from "../config/config.ts";
 import { notSet } from "../config/upstream.ts";
-import { causeOf } from "../relay/failure.ts";
 import { parseJson } from "../json.ts";
-import type { Upstream } from "../relay/upstream.ts";
+import { unreachable } from "../unreachable.ts";
+import type { Outcome } from "../upstream/failure.ts";
+import type { Upstream } from "../upstream/upstream.ts";
 
 const timeLimitMs = 10_000;
 /** OpenRouter's list of 350 models has 0.7 MB and 30,000 JSON values. */
@@ -21,72 +22,78 @@ export class ListingError extends Error {
 }
 
 /** The body of `GET {base_url}/models`, parsed. Throws a ListingError. */
-export function askForModels(upstream: Upstream): Promise<unknown> {
-  return new Promise((resolve, reject) => {
-    const pieces: Buffer[] = [];
-    let size = 0;
-    let answered = 0;
-    let type = "";
-    let location = "";
-    const url = `${upstream.config.baseUrl}/models`;
-    let timer: NodeJS.Timeout | undefined;
-    upstream.dispatch(
-      { method: "GET", path: "/models", headers: { accept: "application/json" }, body: null },
-      {
-        onRequestStart(controller) {
-          timer = setTimeout(() => controller.abort(new Error("no answer in time")), timeLimitMs);
+export async function askForModels(upstream: Upstream): Promise<unknown> {
+  const url = `${upstream.config.baseUrl}/models`;
+  const pieces: Buffer[] = [];
+  let size = 0;
+  let type = "";
+  const headers = { accept: "application/json" };
+  const outcome = await upstream.send(
+    { method: "GET", path: "/models", headers },
+    {
+      signal: AbortSignal.timeout(timeLimitMs),
+      reader: (connection) => ({
+        begin: (_status, received) => {
+          type = String(received["content-type"] ?? "").toLowerCase();
         },
-        onResponseStart(_controller, status, headers) {
-          answered = status;
-          type = String(headers["content-type"] ?? "").toLowerCase();
-          location = String(headers["location"] ?? "");
-        },
-        onResponseData(controller, bytes) {
+        push(bytes) {
           size += bytes.length;
-          if (size > mostBytes)
-            controller.abort(new Error(`the list of models has more than ${mostBytes} bytes`));
-          else pieces.push(bytes);
+          pieces.push(bytes);
+          if (size > mostBytes) connection.finish(tooLarge);
         },
-        onResponseEnd() {
-          clearTimeout(timer);
-          try {
-            const bytes = Buffer.concat(pieces);
-            const exceeded = findExceededJsonLimit(bytes);
-            if (exceeded !== undefined)
-              throw new ListingError(`${url}: the list of models ${describeJsonLimit(exceeded)}`);
-            const text = bytes.toString("utf8");
-            const list = parseJson(text);
-            if (answered !== 200)
-              throw new ListingError(
-                `${url}: ${refusal(answered, list, location, upstream.config)}`,
-                answered,
-              );
-            // Without the parser's message, which quotes a part of the body and perhaps a part of a key.
-            if (list === undefined) throw new ListingError(`${url}: ${noList(text, type)}`);
-            resolve(list);
-          } catch (error) {
-            reject(error);
-          }
-        },
-        onResponseError(_controller, error) {
-          clearTimeout(timer);
-          const { code = "", message } = error as NodeJS.ErrnoException;
-          reject(new ListingError(`${url}: ${causeOf(code, message)}`));
-        },
-      },
-    );
-  });
+        end: (how, cause) =>
+          connection.finish(
+            how === "eof"
+              ? { is: "answered", usage: undefined, failure: undefined }
+              : { is: "unreachable", timedOut: how === "idle_timeout", cause },
+          ),
+      }),
+    },
+  );
+  switch (outcome.is) {
+    case "answered":
+      return parseList(Buffer.concat(pieces), type, url);
+    case "refused": {
+      const why = refusal(outcome, upstream.config);
+      throw new ListingError(`${url}: ${why}`, outcome.status);
+    }
+    case "unreachable":
+      throw new ListingError(`${url}: ${outcome.cause}`);
+    case "failed":
+      throw new ListingError(`${url}: ${outcome.failure.message}`);
+    case "left":
+      throw new ListingError(`${url}: no answer in time`);
+    default:
+      return unreachable(outcome);
+  }
+}
+
+const tooLarge: Outcome = {
+  is: "failed",
+  failure: {
+    code: "reply_too_large",
+    message: `the list of models has more than ${mostBytes} bytes`,
+  },
+};
+
+function parseList(bytes: Buffer, type: string, url: string): unknown {
+  const exceeded = findExceededJsonLimit(bytes);
+  if (exceeded !== undefined)
+    throw new ListingError(`${url}: the list of models ${describeJsonLimit(exceeded)}`);
+  const text = bytes.toString("utf8");
+  const list = parseJson(text);
+  // Without the parser's message, which quotes a part of the body and perhaps a part of a key.
+  if (list === undefined) throw new ListingError(`${url}: ${noList(text, type)}`);
+  return list;
 }
 
 function refusal(
-  status: number,
-  body: unknown,
-  location: string,
+  { status, headers, body }: Extract<Outcome, { is: "refused" }>,
   { apiKey, apiKeyVariable }: UpstreamConfig,
 ): string {
   if (status >= 300 && status < 400)
-    return `answered ${status} and points to ${location || "nowhere"}; set base_url to the right address`;
-  const { message } = body === undefined ? {} : errorObject(body);
+    return `answered ${status} and points to ${headers["location"] || "nowhere"}; set base_url to the right address`;
+  const { message } = typeof body === "string" ? {} : errorObject(body);
   const words = typeof message === "string" && message !== "" ? `: ${message}` : "";
   if ((status === 401 || status === 403) && apiKey === undefined)
     return `refused the request with ${status}, and no key was sent: ${apiKeyVariable === undefined ? "it has no api_key" : notSet(apiKeyVariable)}${words}`;

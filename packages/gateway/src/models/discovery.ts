@@ -1,6 +1,6 @@
 import { errorText, type Redactor } from "@deltawire/agent";
 import type { UpstreamConfig } from "../config/config.ts";
-import type { Upstream } from "../relay/upstream.ts";
+import type { Upstream } from "../upstream/upstream.ts";
 import { ListingError } from "./ask-upstream.ts";
 import { type DiscoveredModel, parseModelList } from "./parse.ts";
 import type { Discovered } from "./resolve.ts";

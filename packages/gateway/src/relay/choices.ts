@@ -5,28 +5,32 @@ import {
   type ResponseUsage,
   type UpstreamFailure,
 } from "@deltawire/wire";
-import type { Problem } from "../problem.ts";
-import { attempt, type AttemptOptions } from "./attempt.ts";
+import type { FailedOutcome, Outcome } from "../upstream/failure.ts";
 import type { Output } from "./client-wire.ts";
-import { problemOf } from "./failure.ts";
-import type { Outcome } from "./outcome.ts";
 import type { Receiver } from "./receiver.ts";
+
+export interface ChoicesOptions {
+  receiver: Receiver;
+  signal: AbortSignal;
+  sendOnce: (receiver: Receiver, signal: AbortSignal) => Promise<Outcome>;
+  /** A failure as the client may read it. */
+  textOf: (outcome: FailedOutcome) => string;
+}
 
 /**
  * Several answers (`n`) from an upstream that gives one: it is asked so many times, and the choices go out as one
  * reply. Before the first of them has said anything, the failure of one is the failure of all.
  */
-export async function attemptChoices(options: AttemptOptions, count: number): Promise<Outcome> {
-  const { receiver, signal } = options;
+export async function sendForEachChoice(
+  count: number,
+  { receiver, signal, sendOnce, textOf }: ChoicesOptions,
+): Promise<Outcome> {
   const stop = new AbortController();
   const merged = new MergedChoices(receiver, count);
   const outcomes = await Promise.all(
     Array.from({ length: count }, async (_, index) => {
-      const outcome = await attempt({
-        ...options,
-        receiver: merged.receiverOf(index),
-        signal: AbortSignal.any([signal, stop.signal]),
-      }).catch((error: unknown) => {
+      const until = AbortSignal.any([signal, stop.signal]);
+      const outcome = await sendOnce(merged.receiverOf(index), until).catch((error: unknown) => {
         stop.abort();
         throw error;
       });
@@ -36,8 +40,7 @@ export async function attemptChoices(options: AttemptOptions, count: number): Pr
   );
   const bad = outcomes.find((outcome) => outcome.is !== "answered" && outcome.is !== "left");
   if (bad !== undefined && !receiver.hasSent) return bad;
-  if (bad !== undefined)
-    merged.fail(problemOf(bad, options.request.upstream.config, options.redactor, Date.now()));
+  if (bad !== undefined) merged.fail(textOf(bad));
   const { failure } = merged;
   const isWhole = failure !== undefined || outcomes.every(({ is }) => is === "answered");
   return isWhole ? { is: "answered", usage: usageOf(outcomes), failure } : { is: "left" };
@@ -104,9 +107,9 @@ class MergedChoices {
     });
   }
 
-  fail({ message }: Problem): void {
+  fail(text: string): void {
     const code = "upstream_error";
-    this.#fail({ code, message: `one of the choices failed: ${message}` }, []);
+    this.#fail({ code, message: `one of the choices failed: ${text}` }, []);
   }
 
   #fail(failure: UpstreamFailure, last: readonly Output[]): void {

@@ -71,27 +71,37 @@ export interface Plan {
   /** Whether a stream was asked for; a client that wants the whole may still get it from one. */
   streams: boolean;
   repairs: Repairs;
-  /** `redactor` takes keys out of everything but the model's output. */
-  reply(redactor: Redactor): UpstreamReply<Output>;
+  reply(): UpstreamReply<Output>;
   /** The events that tell the client of a failure, where nothing has been said yet. */
   failed(failure: UpstreamFailure): Output[];
 }
 
-export function planFor(client: ClientRequest, target: PlannedTarget, now: number): Plan {
+/** `redactor` takes keys out of everything in the reply but the model's output. */
+export function planFor(
+  client: ClientRequest,
+  target: PlannedTarget,
+  redactor: Redactor,
+  now: number,
+): Plan {
   if (client.wire === "responses")
     return target.speaks === "chat"
-      ? responsesOverChat(client, target, now)
-      : responsesOverResponses(client, target, now);
+      ? responsesOverChat(client, target, redactor, now)
+      : responsesOverResponses(client, target, redactor, now);
   return target.speaks === "chat"
-    ? chatOverChat(client, target, now)
-    : chatOverResponses(client, target, now);
+    ? chatOverChat(client, target, redactor, now)
+    : chatOverResponses(client, target, redactor, now);
 }
 
 type Translator<In> = ClientTranslator<In, Output>;
 type FromResponses = Extract<ClientRequest, { wire: "responses" }>;
 type FromChat = Extract<ClientRequest, { wire: "chat" }>;
 
-function responsesOverChat(client: FromResponses, target: PlannedTarget, now: number): Plan {
+function responsesOverChat(
+  client: FromResponses,
+  target: PlannedTarget,
+  redactor: Redactor,
+  now: number,
+): Plan {
   const { codex, reasoning, keepsReasoning = false, parameters = "listed" } = client;
   const { profile, model, reasoning: keeper, kept } = target;
   const expanded = kept.expand(client.request, target.client);
@@ -127,10 +137,15 @@ function responsesOverChat(client: FromResponses, target: PlannedTarget, now: nu
       estimateInputTokens: () => estimateRequestTokens(body),
       budget: budgetFor(client),
     });
-  return chatPlan(body, client, forTheReply.repairs, translator);
+  return chatPlan(body, client, forTheReply.repairs, redactor, translator);
 }
 
-function chatOverChat(client: FromChat, target: PlannedTarget, now: number): Plan {
+function chatOverChat(
+  client: FromChat,
+  target: PlannedTarget,
+  redactor: Redactor,
+  now: number,
+): Plan {
   const { profile, model } = target;
   const { body, ...forTheReply } = mendedChatRequest(client.request, {
     profile,
@@ -146,13 +161,14 @@ function chatOverChat(client: FromChat, target: PlannedTarget, now: number): Pla
       estimateInputTokens: () => estimateRequestTokens(body),
       budget: budgetFor(client),
     });
-  return chatPlan(body, client, forTheReply.repairs, translator);
+  return chatPlan(body, client, forTheReply.repairs, redactor, translator);
 }
 
 function chatPlan(
   body: ChatRequest,
   client: ClientRequest,
   repairs: Repairs,
+  redactor: Redactor,
   translator: () => Translator<ChatInput>,
 ): Plan {
   const streams = body.stream === true;
@@ -161,7 +177,7 @@ function chatPlan(
     body,
     streams,
     repairs,
-    reply: (redactor) =>
+    reply: () =>
       UpstreamReply.of<ChatInput, Output>(
         new ChatBody({
           repairs,
@@ -177,7 +193,12 @@ function chatPlan(
   };
 }
 
-function responsesOverResponses(client: FromResponses, target: PlannedTarget, now: number): Plan {
+function responsesOverResponses(
+  client: FromResponses,
+  target: PlannedTarget,
+  redactor: Redactor,
+  now: number,
+): Plan {
   const { body, repairs } = mendedResponsesRequest(client.request, {
     upstreamModel: target.model,
     isOwnEnvelope: isEnvelope,
@@ -194,10 +215,15 @@ function responsesOverResponses(client: FromResponses, target: PlannedTarget, no
       estimateInputTokens: () => estimateRequestTokens(body),
       budget: budgetFor(client),
     });
-  return responsesPlan(body, client, repairs, translator);
+  return responsesPlan(body, client, repairs, redactor, translator);
 }
 
-function chatOverResponses(client: FromChat, target: PlannedTarget, now: number): Plan {
+function chatOverResponses(
+  client: FromChat,
+  target: PlannedTarget,
+  redactor: Redactor,
+  now: number,
+): Plan {
   const { body, ...forTheReply } = responsesRequest(client.request, {
     upstreamModel: target.model,
     ...target.lesson,
@@ -222,13 +248,14 @@ function chatOverResponses(client: FromChat, target: PlannedTarget, now: number)
     });
     return connectTranslators(toChat, whole);
   };
-  return responsesPlan(body, client, repairs, translator);
+  return responsesPlan(body, client, repairs, redactor, translator);
 }
 
 function responsesPlan(
   body: ResponsesRequest,
   client: ClientRequest,
   repairs: Repairs,
+  redactor: Redactor,
   translator: () => Translator<ResponsesInput>,
 ): Plan {
   const streams = body.stream === true;
@@ -237,7 +264,7 @@ function responsesPlan(
     body,
     streams,
     repairs,
-    reply: (redactor) =>
+    reply: () =>
       UpstreamReply.of<ResponsesInput, Output>(
         new ResponsesBody({
           repairs,

@@ -6,9 +6,10 @@ import type { RoundLine } from "../log.ts";
 import type { Output } from "../relay/client-wire.ts";
 import type { ClientRequest } from "../relay/plan.ts";
 import type { Receiver } from "../relay/receiver.ts";
-import type { ExchangeRecord, Relay } from "../relay/relay.ts";
-import { ownClient, RequestSource } from "../relay/request-source.ts";
-import { isPassing } from "../relay/retry.ts";
+import type { Relay } from "../relay/relay.ts";
+import type { ExchangeRecord } from "../upstream/upstream-client.ts";
+import { ownClient, RequestSource } from "../upstream/request-source.ts";
+import { isPassing } from "../upstream/retry.ts";
 import { takesCacheKey } from "../models/refused-options.ts";
 import { EventQueue } from "./event-queue.ts";
 

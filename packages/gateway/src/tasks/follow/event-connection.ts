@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import type { Beating, Heartbeat } from "../../relay/heartbeat.ts";
+import type { Beating, Heartbeat } from "../../upstream/heartbeat.ts";
 import { streamHeaders } from "../../relay/receiver.ts";
 import { SharedTurn } from "./shared-turn.ts";
 

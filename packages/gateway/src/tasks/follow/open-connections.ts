@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Problem } from "../../problem.ts";
-import { Heartbeat } from "../../relay/heartbeat.ts";
+import { Heartbeat } from "../../upstream/heartbeat.ts";
 import { streamHeaders } from "../../relay/receiver.ts";
 import { EventConnection, silences, type StreamSource } from "./event-connection.ts";
 

@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { Heartbeat } from "../../relay/heartbeat.ts";
+import { Heartbeat } from "../../upstream/heartbeat.ts";
 import { EventConnection } from "./event-connection.ts";
 import type { StreamCall } from "./open-connections.ts";
 import { taskNotFound } from "../task-problem.ts";

@@ -2,8 +2,8 @@ import { Agent, EnvHttpProxyAgent, type Dispatcher } from "undici";
 import { isLoopback } from "../config/addresses.ts";
 import type { UpstreamConfig } from "../config/config.ts";
 import { Problem } from "../problem.ts";
-import { isFinal, isWebPage, statusOf } from "./failure.ts";
-import type { Outcome } from "./outcome.ts";
+import { isFinal, isWebPage, statusOf, type FailedOutcome, type Outcome } from "./failure.ts";
+import type { Heartbeat } from "./heartbeat.ts";
 import type { RequestSource } from "./request-source.ts";
 import {
   RetryBudget,
@@ -11,15 +11,19 @@ import {
   waitBeforeRetry,
   type ConversationRetries,
 } from "./retry.ts";
+import { sendRequest, type SentRequest } from "./send-request.ts";
 import { UpstreamHealth, type FailureOf } from "./upstream-health.ts";
 
 export interface UpstreamCall {
-  method: "GET" | "POST";
+  /** Default: POST. */
+  method?: "GET" | "POST";
   /** Behind the base address: `/chat/completions`. */
   path: string;
   headers: Readonly<Record<string, string>>;
-  body: string | Dispatcher.DispatchOptions["body"];
+  body?: Dispatcher.DispatchOptions["body"];
 }
+
+export type SendOptions = Pick<SentRequest, "signal" | "reader" | "onAnswering">;
 
 /** One configured server: where it is, its key, its connections and how it has been doing. */
 export class Upstream {
@@ -31,14 +35,17 @@ export class Upstream {
   readonly #pathPrefix: string;
   readonly #query: string;
   readonly #dispatcher: Agent | EnvHttpProxyAgent;
+  readonly #heartbeat: Heartbeat;
 
   /** `conversations` is shared by all upstreams: a request that falls back is still one request. */
   constructor(
     config: UpstreamConfig,
     env: Readonly<Record<string, string | undefined>>,
     conversations: ConversationRetries,
+    heartbeat: Heartbeat,
   ) {
     this.config = config;
+    this.#heartbeat = heartbeat;
     this.#conversations = conversations;
     const url = new URL(config.baseUrl);
     this.#origin = url.origin;
@@ -60,25 +67,29 @@ export class Upstream {
   }
 
   /**
-   * Sends a request, with this upstream's key, to this upstream's address: a client chooses neither. A redirect is
+   * Sends a request once, with this upstream's key, to this upstream's address: a client chooses neither. A redirect is
    * never followed; it comes back as the status that it is.
    */
-  dispatch(call: UpstreamCall, handler: Dispatcher.DispatchHandler): void {
-    const { apiKey, apiKeyHeader, headers } = this.config;
+  send(call: UpstreamCall, options: SendOptions): Promise<Outcome> {
+    const { apiKey, apiKeyHeader, headers, idleTimeoutMs } = this.config;
     const key: Record<string, string> =
       apiKey === undefined
         ? {}
         : { [apiKeyHeader]: apiKeyHeader === "authorization" ? `Bearer ${apiKey}` : apiKey };
-    this.#dispatcher.dispatch(
-      {
-        origin: this.#origin,
-        path: `${this.#pathPrefix}${call.path}${this.#query}`,
-        method: call.method,
-        headers: { ...call.headers, ...headers, ...key },
-        body: call.body ?? null,
-      },
-      handler,
-    );
+    const { method = "POST", path, body = null } = call;
+    const request = {
+      origin: this.#origin,
+      path: `${this.#pathPrefix}${path}${this.#query}`,
+      method,
+      headers: { ...call.headers, ...headers, ...key },
+      body,
+    };
+    return sendRequest({
+      ...options,
+      idleTimeoutMs,
+      heartbeat: this.#heartbeat,
+      dispatch: (handler) => void this.#dispatcher.dispatch(request, handler),
+    });
   }
 
   /** Returns why a request may not be sent now; undefined: it may. */
@@ -110,7 +121,7 @@ export class Upstream {
   }
 
   /** How long to wait before it is asked again; undefined: it is not. */
-  waitAfter(outcome: Outcome, tried: number, source: RequestSource): number | undefined {
+  waitAfter(outcome: FailedOutcome, tried: number, source: RequestSource): number | undefined {
     if (isFinal(outcome)) return undefined;
     const now = Date.now();
     const header = outcome.is === "refused" ? outcome.headers["retry-after"] : undefined;
@@ -143,15 +154,12 @@ export class UpstreamRequest {
     this.#source = source;
   }
 
-  /** Bytes of a good reply have come. May be called for all of them. */
-  answering(): void {
-    if (this.#isAnswered) return;
-    this.#isAnswered = true;
-    this.upstream.health.answering(this.#model, this.#source);
+  send(call: UpstreamCall, options: Omit<SendOptions, "onAnswering">): Promise<Outcome> {
+    return this.upstream.send(call, { ...options, onAnswering: () => this.#answering() });
   }
 
   /** How long to wait before it is tried again; undefined: it is not. */
-  waitAfter(outcome: Outcome, tried: number): number | undefined {
+  waitAfter(outcome: FailedOutcome, tried: number): number | undefined {
     return this.upstream.waitAfter(outcome, tried, this.#source);
   }
 
@@ -168,6 +176,12 @@ export class UpstreamRequest {
     else health.failed({ of, model, error }, this.#source, Date.now());
     // A 429 says that the server works, but it is no success.
     if (outcome?.is === "answered" && of === "good") this.upstream.restoreRetries(this.#source);
+  }
+
+  #answering(): void {
+    if (this.#isAnswered) return;
+    this.#isAnswered = true;
+    this.upstream.health.answering(this.#model, this.#source);
   }
 }
 

@@ -4,13 +4,38 @@ import {
   unreachableReasons,
   upstreamFailure,
   type JsonObject,
+  type ResponseUsage,
   type UpstreamFailure,
 } from "@deltawire/wire";
 import type { UpstreamConfig } from "../config/config.ts";
 import { Problem, type ProblemCode } from "../problem.ts";
+import type { Lesson } from "../learning/lesson.ts";
 import { unreachable } from "../unreachable.ts";
-import type { FailedOutcome, Outcome } from "./outcome.ts";
 import { isPassing, retryAfterSeconds } from "./retry.ts";
+
+/** What came of sending a request once. Only `answered` means that the client was told anything. */
+export type Outcome =
+  | {
+      is: "answered";
+      usage: ResponseUsage | undefined;
+      /** It failed after something had gone to the client, so nothing can be tried again. */
+      failure: UpstreamFailure | undefined;
+      /** What the reply itself teaches. */
+      lesson?: Lesson;
+    }
+  | FailedOutcome
+  | { is: "left" };
+
+/** Nothing has gone to the client: it can be tried again. */
+export type FailedOutcome =
+  /** With a status, or with an error as the first thing in its reply. */
+  | { is: "refused"; status: number; headers: Readonly<Record<string, string>>; body: unknown }
+  | { is: "failed"; failure: UpstreamFailure }
+  /**
+   * `connected`: the connection was made, so the address is not at fault. `answered`: something was there, but sent
+   * nothing that could be read.
+   */
+  | { is: "unreachable"; timedOut: boolean; cause: string; connected?: true; answered?: true };
 
 /** How long a client is told to wait where the upstream does not say: Codex gives up on a 429 without it. */
 const usualRetryAfter = 5;

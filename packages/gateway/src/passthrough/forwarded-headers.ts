@@ -1,7 +1,5 @@
 import type { Redactor } from "@deltawire/agent";
-
-/** Headers as undici hands them out: one character for every byte. */
-export type ReceivedHeaders = Readonly<Record<string, string | string[] | undefined>>;
+import type { ReceivedHeaders } from "../upstream/send-request.ts";
 
 /** What of an upstream's headers a client needs to read a body; nothing else is forwarded. */
 const forwarded = ["content-type", "content-length", "content-disposition"] as const;
