@@ -1,13 +1,11 @@
 import { lazy, Suspense, useState } from "react";
-import { ApprovalTray } from "../approvals/tray.tsx";
-import { useTitleCount } from "../approvals/use-title-count.ts";
+import { ApprovalTray, useTitleCount } from "../approvals/tray.tsx";
 import { Conversation } from "../chat/conversation.tsx";
 import { NewChat } from "../chat/new-chat.tsx";
 import { useCell } from "../hooks/use-cell.ts";
 import { useCommands } from "../hooks/use-commands.ts";
 import { usePage } from "../hooks/use-page.ts";
-import { ChatList } from "../list/chat-list.tsx";
-import { useListCommands } from "../list/list-commands.ts";
+import { ChatList, useListCommands } from "../list/chat-list.tsx";
 import { IconButton } from "../parts/button.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Menu } from "../parts/menu.tsx";

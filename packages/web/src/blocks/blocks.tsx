@@ -3,17 +3,16 @@ import type { AudioBlock, Block, FileBlock, ImageBlock } from "@deltawire/tasks"
 import { LazyMarkdown } from "../markdown/lazy-markdown.tsx";
 import { Button } from "../parts/button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
-import { Fold } from "../parts/signs.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { unreachable } from "../unreachable.ts";
-import { useFormat } from "../words/format.ts";
+import { Fold } from "../parts/signs.tsx";
 import { addressOf } from "../texts/address.ts";
 import { revealed } from "../texts/revealed.ts";
+import { unreachable } from "../unreachable.ts";
+import { useFormat } from "../words/format.ts";
 import { useWords } from "../words/use-words.ts";
-import { GrowingText, LongText } from "./long-text.tsx";
-import { resultText } from "./result-text.ts";
-import { blockWords } from "./words.ts";
 import "./blocks.css";
+import { GrowingText, LongText } from "./long-text.tsx";
+import { blockWords } from "./words.ts";
 
 interface BlocksProps {
   blocks: readonly Block[];
@@ -237,3 +236,33 @@ function Elsewhere({ address, named }: ElsewhereProps) {
     </a>
   );
 }
+
+/** How a tool's text reads best. */
+interface ReadText {
+  readonly is: "json" | "markdown" | "plain";
+  readonly text: string;
+}
+
+/** Beyond it nothing is parsed to be made pretty. */
+const longestParsed = 200_000;
+
+export function resultText(text: string): ReadText {
+  if (text.length > longestParsed) return { is: "plain", text };
+  if (/^\s*[[{]/.test(text)) {
+    try {
+      return { is: "json", text: JSON.stringify(JSON.parse(text), null, 2) };
+    } catch {
+      // It only begins like JSON.
+    }
+  }
+  return { is: marks.some((mark) => mark.test(text)) ? "markdown" : "plain", text };
+}
+
+/** What nobody writes who does not mean Markdown. */
+const marks = [
+  /^#{1,6} \S/m,
+  /^```/m,
+  /^\|.*\|\s*\n\|[\s:|-]+\|/m,
+  /\[[^\]\n]+\]\(https?:[^)\s]+\)/,
+  /\*\*[^*\s][^*\n]*\*\*/,
+];

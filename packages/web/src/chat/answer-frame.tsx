@@ -19,10 +19,8 @@ import { canContinue, hasWordsToCopy, saysOf, statusKinds, whoMade } from "./ans
 import { AnswerUsage } from "./answer-usage.tsx";
 import { answerToCopy, copyText } from "./copy-text.ts";
 import { InPlaceEditor } from "./in-place-editor.tsx";
-import { Marks, When } from "./marks.tsx";
 import type { NodeProps } from "./node-view.tsx";
-import { Switchers } from "./switcher.tsx";
-import { answeredVersion } from "./switches.ts";
+import { answeredVersion, Marks, Switchers, When } from "./message-footer.tsx";
 import { elementId, useThread } from "./thread.ts";
 import { useNodeMenu } from "./use-node-menu.ts";
 import { chatWords } from "./words.ts";

@@ -6,7 +6,7 @@ import { Menu } from "../parts/menu.tsx";
 import { useWords } from "../words/use-words.ts";
 import { composerWords } from "./composer-words.ts";
 import { ModelPicker } from "./model-picker.tsx";
-import { effortIn, withEffort } from "./reasoning-effort.ts";
+import { effortIn, withEffort } from "./settings-form.ts";
 import { privacyKindWords } from "./settings-words.ts";
 import type { ShownSettings } from "./use-chat-settings.ts";
 import { answererIn, choicesToPick, isSaid, type Who } from "./who-answers.tsx";

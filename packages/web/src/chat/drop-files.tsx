@@ -9,17 +9,12 @@ interface DropFilesProps {
   onFiles: (files: readonly File[]) => void;
 }
 
-interface Area {
-  readonly left: number;
-  readonly top: number;
-  readonly width: number;
-  readonly height: number;
-}
-
 /** Files can be dropped anywhere beside the list of chats; a veil says so. */
 export function DropFiles({ within, onFiles }: DropFilesProps) {
   const words = useWords(composerWords);
-  const [area, setArea] = useState<Area | undefined>(undefined);
+  const [area, setArea] = useState<Pick<DOMRect, "left" | "top" | "width" | "height"> | undefined>(
+    undefined,
+  );
   const take = useRef(onFiles);
   useEffect(() => {
     take.current = onFiles;
@@ -54,16 +49,13 @@ export function DropFiles({ within, onFiles }: DropFilesProps) {
       leave();
       take.current([...(event.dataTransfer?.files ?? [])]);
     };
-    place.addEventListener("dragenter", enter);
-    place.addEventListener("dragleave", exit);
-    place.addEventListener("dragover", over);
-    place.addEventListener("drop", drop);
-    return () => {
-      place.removeEventListener("dragenter", enter);
-      place.removeEventListener("dragleave", exit);
-      place.removeEventListener("dragover", over);
-      place.removeEventListener("drop", drop);
-    };
+    const listening = new AbortController();
+    const { signal } = listening;
+    place.addEventListener("dragenter", enter, { signal });
+    place.addEventListener("dragleave", exit, { signal });
+    place.addEventListener("dragover", over, { signal });
+    place.addEventListener("drop", drop, { signal });
+    return () => listening.abort();
   }, [within]);
   if (area === undefined) return null;
   return (

@@ -1,12 +1,15 @@
 import { useId, useLayoutEffect, useRef, type KeyboardEvent, type ReactNode } from "react";
+import type { Attachment, UserNode, UserVersion } from "@deltawire/tasks/chats";
 import { useCell, usePicked } from "../hooks/use-cell.ts";
 import { usePage } from "../hooks/use-page.ts";
-import { Button } from "../parts/button.tsx";
-import { focusComposer, nobodyHasFocus } from "../parts/focus.ts";
+import { Button, IconButton } from "../parts/button.tsx";
 import { TextArea } from "../parts/field.tsx";
-import type { Draft, EditWords, MessageEdit } from "../state/page.ts";
+import { focusComposer, nobodyHasFocus } from "../parts/focus.ts";
+import { Tag } from "../parts/signs.tsx";
+import type { Draft, EditHow, EditWords, MessageEdit } from "../state/page.ts";
 import { useWords } from "../words/use-words.ts";
 import { meaningOf, pressOf, type ComposerSituation } from "./composer-keys.ts";
+import { composerWords } from "./composer-words.ts";
 import { elementId, useThread, type Thread } from "./thread.ts";
 import { chatWords } from "./words.ts";
 
@@ -141,7 +144,7 @@ interface KeptEdit {
 }
 
 /** What was typed into the editor of a node: it stays when the chat is left, or drawn again. */
-export function useEdit(nodeId: string): KeptEdit {
+function useEdit(nodeId: string): KeptEdit {
   const draft = usePage().draft(useThread().chat.chatId);
   const edit = usePicked(draft, ({ edits }) => edits?.[nodeId]);
   const sent = useCell(draft.sentEdits).get(nodeId);
@@ -152,4 +155,88 @@ export function useEdit(nodeId: string): KeptEdit {
     hasArrived: sent === "arrived",
     draft,
   };
+}
+
+/** A message in other words: sent as a branch, unless somebody wants it in place of the message, or only changed. */
+export function MessageEditor({ node, version }: { node: UserNode; version: UserVersion }) {
+  const words = useWords(chatWords);
+  const { hintEnter, hintMod } = useWords(composerWords);
+  const sendKey = usePicked(usePage().preferences, (preferences) => preferences.sendKey);
+  const { chat } = useThread();
+  const { edit, keep, isBusy } = useEdit(node.node_id);
+  const attachments = edit?.attachments ?? version.attachments;
+  const saveAs = (how: EditHow) => (written: MessageEdit) =>
+    chat.editMessage(node.node_id, written, how);
+  return (
+    <InPlaceEditor
+      nodeId={node.node_id}
+      label={words.editMessageLabel}
+      text={version.text}
+      mayBeEmpty={attachments.length > 0}
+      onSend={saveAs({ as: "branch", send: true })}
+      sendKey={sendKey}
+      keysHint={sendKey === "enter" ? hintEnter : hintMod}
+      sendLabel={words.sendBranch}
+      sendHint={words.sendBranchHint}
+      beside={
+        <Kept
+          attachments={attachments}
+          isBusy={isBusy}
+          onChange={(left) => keep({ text: edit?.text ?? version.text, attachments: left })}
+        />
+      }
+      renderOthers={(run) => (
+        <>
+          <Button
+            small
+            disabled={isBusy}
+            title={words.sendVersionHint}
+            onClick={() => run(saveAs({ as: "version", send: true }))}
+          >
+            {words.sendVersion}
+          </Button>
+          <Button
+            small
+            disabled={isBusy}
+            title={words.onlyChangeHint}
+            onClick={() => run(saveAs({ as: "version", send: false }))}
+          >
+            {words.onlyChange}
+          </Button>
+        </>
+      )}
+    />
+  );
+}
+
+function Kept({
+  attachments,
+  isBusy,
+  onChange,
+}: {
+  attachments: readonly Attachment[];
+  isBusy: boolean;
+  onChange: (attachments: readonly Attachment[]) => void;
+}) {
+  const words = useWords(chatWords);
+  if (attachments.length === 0) return null;
+  return (
+    <div className="chat-kept">
+      {attachments.map((attachment) => {
+        const name = attachment.filename ?? words[attachment.kind];
+        return (
+          <Tag key={attachment.url}>
+            <span dir="auto">{name}</span>
+            <IconButton
+              icon="close"
+              small
+              label={words.leaveOut(name)}
+              disabled={isBusy}
+              onClick={() => onChange(attachments.filter((each) => each !== attachment))}
+            />
+          </Tag>
+        );
+      })}
+    </div>
+  );
 }

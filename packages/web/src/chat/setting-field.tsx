@@ -3,7 +3,7 @@ import type { ChatChoices, DefaultSettings } from "@deltawire/tasks/chats";
 import { Button } from "../parts/button.tsx";
 import { Field } from "../parts/field.tsx";
 import { useWords } from "../words/use-words.ts";
-import type { SettingsForm } from "./settings-form.ts";
+import type { FieldName, SettingsForm } from "./settings-form.ts";
 import { settingsWords } from "./settings-words.ts";
 
 /** What every section of the settings gets. */
@@ -15,7 +15,17 @@ export interface SectionProps {
   errorAt: (field: string) => string | undefined;
   /** With the field that is changed: what was wrong there may be right now. */
   change: (field: string, patch: Partial<SettingsForm>) => void;
+  set: <Name extends FieldName>(name: Name, value: SettingsForm[Name]) => void;
+  /** What surrounds the control of a field: what is wrong, and the way back to what is configured. */
+  field: (name: FieldName) => Pick<SettingFieldProps, "error" | "isSaid" | "onReset">;
+  /** The value of a control for text, and what changes it. */
+  text: (name: TextName) => { value: string; onChange: (event: TextEvent) => void };
 }
+
+type TextName = {
+  [Name in FieldName]: SettingsForm[Name] extends string ? Name : never;
+}[FieldName];
+type TextEvent = { readonly currentTarget: { readonly value: string } };
 
 interface SettingFieldProps extends ComponentProps<typeof Field> {
   /** The chat says something of its own here. */

@@ -14,10 +14,11 @@ import type { OpenChat } from "../state/page.ts";
 import { unreachable } from "../unreachable.ts";
 import { useWords } from "../words/use-words.ts";
 import type { SectionProps } from "./setting-field.tsx";
-import { AnswerSettings } from "./settings-answer.tsx";
-import { ConversationSettings } from "./settings-conversation.tsx";
 import {
+  emptyForm,
+  fieldPaths,
   formOf,
+  isSet,
   isSameForm,
   patchBetween,
   placedAt,
@@ -30,7 +31,7 @@ import {
   type SettingsPatch,
 } from "./settings-form.ts";
 import { PrivacySettings } from "./settings-privacy.tsx";
-import { ToolSettings } from "./settings-tools.tsx";
+import { AnswerSettings, ConversationSettings, ToolSettings } from "./settings-sections.tsx";
 import { settingsWords } from "./settings-words.ts";
 import "./settings.css";
 
@@ -99,18 +100,31 @@ export function ChatSettingsDialog({
     if (isChanged) setLeaving(true);
     else onClose();
   };
+  const errorAt = (field: string) => said(problems[field], words);
+  const change = (field: string, patch: Partial<SettingsForm>) => {
+    setForm((before) => ({ ...before, ...patch }));
+    setLeaving(false);
+    setProblems(({ [field]: _mended, ...others }) =>
+      field === "privacy" ? withoutPrivacy(others) : others,
+    );
+  };
+  const set: SectionProps["set"] = (name, value) => change(fieldPaths[name], { [name]: value });
   const shown: SectionProps = {
     form,
     choices,
     defaults: choices?.defaults,
-    errorAt: (field) => said(problems[field], words),
-    change(field, patch) {
-      setForm((before) => ({ ...before, ...patch }));
-      setLeaving(false);
-      setProblems(({ [field]: _mended, ...others }) =>
-        field === "privacy" ? withoutPrivacy(others) : others,
-      );
-    },
+    errorAt,
+    change,
+    set,
+    field: (name) => ({
+      error: errorAt(fieldPaths[name]),
+      isSaid: isSet(form, name),
+      onReset: () => set(name, emptyForm[name]),
+    }),
+    text: (name) => ({
+      value: form[name],
+      onChange: ({ currentTarget }) => set(name, currentTarget.value),
+    }),
   };
   const general = said(problems[""], words);
   return (

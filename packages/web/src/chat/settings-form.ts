@@ -7,7 +7,6 @@ import {
   type PrivacyField,
   type PrivacyKind,
 } from "@deltawire/tasks/chats";
-import { effortIn, withEffort } from "./reasoning-effort.ts";
 import type { Who } from "./who-answers.tsx";
 
 export type SettingsPatch = Extract<PersonEdit, { type: "settings" }>["patch"];
@@ -175,6 +174,33 @@ function isField(place: string): boolean {
   return place in sections || /^privacy\.fields\[\d+\]$/.test(place);
 }
 
+/** Where the gateway names a fault of each part of the form; limits and private values have a path each. */
+export const fieldPaths = {
+  who: "who",
+  instructions: "instructions",
+  effort: "options.reasoning.effort",
+  temperature: "options.temperature",
+  maxTokens: "options.max_output_tokens",
+  otherOptions: "options",
+  toolGroups: "tool_groups",
+  skills: "skills",
+  results: "results",
+  turns: "turns",
+  exactTime: "exact_time",
+  timeZone: "time_zone",
+  titleModel: "title_model",
+  privacy: "privacy",
+} as const satisfies Partial<Record<keyof SettingsForm, string>>;
+
+export type FieldName = keyof typeof fieldPaths;
+
+/** True if the chat has a setting of its own here. */
+export function isSet(form: SettingsForm, name: FieldName): boolean {
+  return JSON.stringify(form[name]) !== JSON.stringify(emptyForm[name]);
+}
+
+export const emptyForm: SettingsForm = formOf({});
+
 export type SectionName = "answer" | "tools" | "conversation" | "privacy";
 
 const sections: Readonly<Record<string, SectionName>> = {
@@ -268,4 +294,27 @@ function readObject(text: string): JsonObject | "no json" | "no object" {
   } catch {
     return "no json";
   }
+}
+
+export function effortIn(options: ModelOptions | undefined): string | undefined {
+  const { effort } = objectOr(options?.["reasoning"]);
+  return typeof effort === "string" ? effort : undefined;
+}
+
+/** The options with another effort, or without one; null where nothing is left of them. */
+export function withEffort(
+  options: ModelOptions | undefined,
+  effort: string | undefined,
+): ModelOptions | null {
+  const { reasoning, ...others } = options ?? {};
+  const { effort: _before, ...rest } = objectOr(reasoning);
+  const next = effort === undefined ? rest : { ...rest, effort };
+  const all = Object.keys(next).length === 0 ? others : { ...others, reasoning: next };
+  return Object.keys(all).length === 0 ? null : all;
+}
+
+function objectOr(value: unknown): JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+    ? (value as JsonObject)
+    : {};
 }

@@ -14,13 +14,13 @@ interface PrivacySettingsProps extends SectionProps {
 
 /** What no model is told. */
 export function PrivacySettings(props: PrivacySettingsProps) {
-  const { form, defaults, errorAt, change, isLocked } = props;
+  const { form, defaults, errorAt, change, field, isLocked } = props;
   const words = useWords(settingsWords);
   const kindWords = useWords(privacyKindWords);
   const usual = defaults?.privacy === undefined ? nothing : privacyForm(defaults.privacy);
   const { enabled, fields } = form.privacy ?? usual;
-  const set = (patch: Partial<PrivacyForm>, field = "privacy") =>
-    change(field, { privacy: { enabled, fields, ...patch } });
+  const set = (patch: Partial<PrivacyForm>, path = "privacy") =>
+    change(path, { privacy: { enabled, fields, ...patch } });
   return (
     <>
       {isLocked && (
@@ -32,9 +32,7 @@ export function PrivacySettings(props: PrivacySettingsProps) {
       <SettingGroup
         label={words.privacy}
         hint={words.maskHint}
-        error={errorAt("privacy")}
-        isSaid={form.privacy !== undefined}
-        onReset={() => change("privacy", { privacy: undefined })}
+        {...field("privacy")}
         disabled={isLocked}
       >
         <Switch

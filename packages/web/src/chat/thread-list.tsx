@@ -7,7 +7,7 @@ import { createHouse, HouseContext } from "../parts/house.ts";
 import { Icon } from "../parts/icon.tsx";
 import { partsOf } from "../parts-of.ts";
 import { useWords } from "../words/use-words.ts";
-import { createFollower, type Follower } from "./follow-scroller.ts";
+import { createFollower, type Follower } from "./follow.ts";
 import { placedOn, stretchSize } from "./groups.ts";
 import { Stretch } from "./stretch.tsx";
 import { elementId, type Thread } from "./thread.ts";

@@ -5,7 +5,7 @@ import { focusComposer } from "../parts/focus.ts";
 import { useWords } from "../words/use-words.ts";
 import { editKeys, retryKeys, stopKeys } from "./composer-keys.ts";
 import { answerToCopy, copyText } from "./copy-text.ts";
-import { offeredVersions, switchOf, versionEdits } from "./switches.ts";
+import { offeredVersions, switchOf, versionEdits } from "./message-footer.tsx";
 import { readyChat, type Thread } from "./thread.ts";
 import { chatWords } from "./words.ts";
 

@@ -3,7 +3,7 @@ import { findComposer } from "../parts/focus.ts";
 import type { MenuItem } from "../parts/menu.tsx";
 import { useWords } from "../words/use-words.ts";
 import { editKeys, retryKeys } from "./composer-keys.ts";
-import { offeredVersions } from "./switches.ts";
+import { offeredVersions } from "./message-footer.tsx";
 import { useThread, type Thread } from "./thread.ts";
 import { chatWords, type ChatWords } from "./words.ts";
 

@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useRef, useState, type DragEvent } from "react";
 import type { ChatSummary } from "@deltawire/tasks/chats";
 import { useCell } from "../hooks/use-cell.ts";
+import { useCommands } from "../hooks/use-commands.ts";
 import { usePage } from "../hooks/use-page.ts";
 import { Button, IconButton } from "../parts/button.tsx";
 import { Icon } from "../parts/icon.tsx";
@@ -12,7 +13,6 @@ import { ChatRows } from "./chat-rows.tsx";
 import { DeletedChats } from "./deleted-chats.tsx";
 import { FoundChats } from "./found-chats.tsx";
 import { ImportNotice, useImport } from "./import-file.tsx";
-import { searchBoxId } from "./list-commands.ts";
 import "./list.css";
 import { focusFirstRow } from "./route-link.tsx";
 import { searchWith, type Search } from "./search.ts";
@@ -283,4 +283,40 @@ function dropGone(get: () => ListState, drop: (chatId: string) => void): () => v
 
 function chatsOf(state: ListState): readonly ChatSummary[] {
   return state.is === "ready" ? state.chats : [];
+}
+
+const searchBoxId = "list-search";
+
+/** `show`: brings the list to where it can be seen, if it is hidden. */
+export function useListCommands(show: () => void): void {
+  const page = usePage();
+  const words = useWords(listWords);
+  const startNew = () => page.router.go({ is: "new" });
+  useCommands([
+    {
+      id: "list.new",
+      title: words.newChat,
+      group: words.chats,
+      keys: "mod+shift+o",
+      run: startNew,
+    },
+    {
+      id: "list.new-by-letter",
+      title: words.newChat,
+      group: words.chats,
+      keys: "n",
+      hidden: true,
+      run: startNew,
+    },
+    {
+      id: "list.search",
+      title: words.focusSearch,
+      group: words.chats,
+      keys: "/",
+      run: () => {
+        show();
+        requestAnimationFrame(() => document.getElementById(searchBoxId)?.focus());
+      },
+    },
+  ]);
 }

@@ -5,9 +5,8 @@ import { usePicked } from "../hooks/use-cell.ts";
 import { usePage } from "../hooks/use-page.ts";
 import { useWords } from "../words/use-words.ts";
 import type { Placed } from "./layout.ts";
-import { cutLines, firstWordsIn, isRightToLeft } from "./lines.ts";
 import { cardWidth } from "./sizes.ts";
-import type { TreeItem } from "./tree-of.ts";
+import { cutLines, firstWordsIn, isRightToLeft, type TreeItem } from "./tree-of.ts";
 import { treeWords, type TreeWords } from "./words.ts";
 
 interface CardProps {

@@ -19,7 +19,7 @@ import { SourcesContext } from "../answer/scene.ts";
 import { sourceName } from "../answer/source-name.ts";
 import type { Sources } from "../answer/sources.ts";
 import { answerWords } from "../answer/words.ts";
-import { versionEdits } from "../chat/switches.ts";
+import { versionEdits } from "../chat/message-footer.tsx";
 import { useCommands } from "../hooks/use-commands.ts";
 import { LazyBlocks } from "../markdown/lazy-markdown.tsx";
 import { comparedWords } from "../markdown/markdown-words.ts";

@@ -22,13 +22,13 @@ import {
   seenArea,
   showing,
   touches,
+  useGestures,
   zoomed,
   type Sight,
   type Size,
 } from "./sight.ts";
 import { areaOf, cardsIn, edgesIn, looks } from "./sizes.ts";
 import type { Tree } from "./tree-of.ts";
-import { useGestures } from "./use-gestures.ts";
 import { aroundOf, lastOnPath, stepFrom } from "./walk.ts";
 import { treeWords } from "./words.ts";
 

@@ -1,6 +1,6 @@
 import type { Ref } from "react";
 import { chosenVersion, type AnswerNode, type UserNode } from "@deltawire/tasks/chats";
-import { offeredVersions, switchOf, versionEdits } from "../chat/switches.ts";
+import { offeredVersions, switchOf, versionEdits } from "../chat/message-footer.tsx";
 import { Button, IconButton } from "../parts/button.tsx";
 import type { OpenChat } from "../state/page.ts";
 import { useWords } from "../words/use-words.ts";

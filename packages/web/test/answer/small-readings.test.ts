@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { addressOf } from "../../src/texts/address.ts";
 import { argumentsLine, oneLine } from "../../src/answer/arguments-line.ts";
 import { endingOf } from "../../src/answer/ending-of.ts";
-import { resultText } from "../../src/blocks/result-text.ts";
+import { resultText } from "../../src/blocks/blocks.tsx";
 
 describe("the line of a call's arguments", () => {
   test("is the value alone where there is one, else names and values", () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { tabTitle } from "../../src/approvals/use-title-count.ts";
+import { tabTitle } from "../../src/approvals/tray.tsx";
 
 test("the tab says what it shows, and first how many decisions wait", () => {
   expect(tabTitle(0, "")).toBe("Deltawire");

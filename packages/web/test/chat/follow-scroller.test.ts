@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { createFollower } from "../../src/chat/follow-scroller.ts";
+import { createFollower } from "../../src/chat/follow.ts";
 
 /** As much of a browser as a list needs. */
 class FakeScroller extends EventTarget {

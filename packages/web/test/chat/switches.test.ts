@@ -11,7 +11,7 @@ import {
   offeredVersions,
   switchOf,
   versionEdits,
-} from "../../src/chat/switches.ts";
+} from "../../src/chat/message-footer.tsx";
 import { answered, chatAfter } from "./stage.ts";
 
 const asked = { type: "add_message", parent: null, message: { text: "one" } } as const;

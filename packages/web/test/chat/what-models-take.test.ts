@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { fateOf, noticesFor } from "../../src/chat/fitting-model.ts";
+import { fateOf, noticesFor } from "../../src/chat/composer-notices.tsx";
 import { model } from "./choices-for-tests.ts";
 
 const picture = {

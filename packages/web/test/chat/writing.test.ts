@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Attachment } from "@deltawire/tasks/chats";
 import { meaningOfPaste, withoutPasted } from "../../src/chat/message-box.tsx";
-import { effortIn, withEffort } from "../../src/chat/reasoning-effort.ts";
+import { effortIn, withEffort } from "../../src/chat/settings-form.ts";
 import { createNewChatSettings } from "../../src/state/new-chat-settings.ts";
 import { createUploads, obstacleTo, uploadsOf } from "../../src/chat/uploads.ts";
 import { cell } from "../../src/cell.ts";

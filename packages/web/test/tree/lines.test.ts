@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { TaskTree } from "@deltawire/tasks";
-import { cutLines, firstWords, isRightToLeft } from "../../src/tree/lines.ts";
+import { cutLines, firstWords, isRightToLeft } from "../../src/tree/tree-of.ts";
 import { firstSaid } from "../../src/tree/card.tsx";
 
 describe("words on a card", () => {
