@@ -147,7 +147,7 @@ export async function scrollDrawn(list: Element, px: number): Promise<void> {
   // It takes a frame to learn what has come near, and a busy machine more than one to draw it.
   for (let frames = 0; frames < 3;) {
     await new Promise((resolve) => requestAnimationFrame(resolve));
-    frames = [...list.querySelectorAll(".chat-room")].some(isEmptyInSight) ? 0 : frames + 1;
+    frames = [...list.querySelectorAll(".chat-lazy")].some(isEmptyInSight) ? 0 : frames + 1;
   }
 }
 

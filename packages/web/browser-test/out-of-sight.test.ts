@@ -126,7 +126,7 @@ describe("what is out of sight", () => {
   test("takes as much room as it did when it was drawn", async () => {
     const tab = await opened();
     const rooms = await tab.evaluateHandle(() =>
-      [...document.querySelectorAll<HTMLElement>(".chat-room .chat-room")]
+      [...document.querySelectorAll<HTMLElement>(".chat-lazy .chat-lazy")]
         .filter(({ childElementCount }) => childElementCount > 0)
         .map((room) => ({ room, height: room.getBoundingClientRect().height })),
     );

@@ -4,7 +4,7 @@ import type { AnswerNode, AnswerVersion, Chat } from "@deltawire/tasks/chats";
 import { useCell } from "../hooks/use-cell.ts";
 import { usePage } from "../hooks/use-page.ts";
 import { cell, type Cell } from "../cell.ts";
-import { HouseContext, useHouseOrOwn } from "../parts/house.ts";
+import { LazyMountContext, useLazyMountScopeOrOwn } from "../parts/lazy-mount.tsx";
 import type { OpenChat } from "../state/page.ts";
 import { keptAnswer, liveAnswer, type AnswerView } from "./answer-view.ts";
 import { EarlierSourcesContext, earlierSources } from "./earlier-sources.ts";
@@ -37,7 +37,7 @@ export const Answer = memo(function Answer({
   failureActions,
 }: AnswerProps) {
   const view = useAnswerView(version);
-  const house = useHouseOrOwn();
+  const scope = useLazyMountScopeOrOwn();
   const { task_id: rootTaskId, version_id: versionId } = version;
   const { node_id: nodeId } = node;
   const scene = useMemo(
@@ -52,9 +52,9 @@ export const Answer = memo(function Answer({
     <SceneContext value={scene}>
       <EarlierSourcesContext value={earlier}>
         <div className="answer" dir="auto">
-          <HouseContext value={house}>
+          <LazyMountContext value={scope}>
             <Timeline timeline={view.timeline} depth={0} />
-          </HouseContext>
+          </LazyMountContext>
           {!isContinued && (
             <Ending
               status={view.status}

@@ -1,6 +1,6 @@
 import { memo } from "react";
 import { partsOf } from "../parts-of.ts";
-import { Room } from "../parts/room.tsx";
+import { LazyMount } from "../parts/lazy-mount.tsx";
 import { isSame } from "../same.ts";
 import { useWords } from "../words/use-words.ts";
 import { CallCard, type DrawTimeline } from "./call-card.tsx";
@@ -62,7 +62,7 @@ const Calls = memo(
   function Calls({ calls, depth, draw, isDrawnAtOnce, isWhole }: CallsProps) {
     const isWanted = useAreCallsWanted(calls);
     return (
-      <Room
+      <LazyMount
         name={`calls from ${calls[0]?.call.call_id}`}
         className="answer-calls-part"
         guess={() => guessedHeightOfCalls(calls)}
@@ -74,7 +74,7 @@ const Calls = memo(
             <CallCard key={view.call.call_id} view={view} depth={depth} draw={draw} />
           ))
         }
-      </Room>
+      </LazyMount>
     );
   },
   ({ calls: before, ...rest }, { calls, ...others }) =>

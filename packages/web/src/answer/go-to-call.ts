@@ -1,4 +1,4 @@
-import { whileDrawn } from "../parts/while-drawn.ts";
+import { whileDrawn } from "../parts/lazy-mount.tsx";
 import { setFold } from "./folds.ts";
 import { wantSteps } from "./wanted-steps.ts";
 

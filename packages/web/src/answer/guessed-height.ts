@@ -1,5 +1,5 @@
 import type { Block, ContentPart } from "@deltawire/tasks";
-import { guessedLines, lineHeight } from "../parts/text-height.ts";
+import { guessedLines, lineHeight } from "../parts/lazy-mount.tsx";
 import { unreachable } from "../unreachable.ts";
 import type { CallView, StepView } from "./timeline-view.ts";
 

@@ -1,6 +1,6 @@
 import { memo } from "react";
 import type { TaskApproval } from "@deltawire/tasks";
-import { Room } from "../parts/room.tsx";
+import { LazyMount } from "../parts/lazy-mount.tsx";
 import { unreachable } from "../unreachable.ts";
 import { ApprovalInPlace } from "./approval-in-place.tsx";
 import { Awaiting } from "./awaiting.tsx";
@@ -57,7 +57,7 @@ interface PieceProps {
 const Piece = memo(function Piece({ steps, depth, isRunning, isDrawnAtOnce }: PieceProps) {
   const isWanted = useAreStepsWanted(steps);
   return (
-    <Room
+    <LazyMount
       name={`steps from ${steps[0]?.key}`}
       className="answer-piece"
       guess={() => guessedHeight(steps)}
@@ -67,7 +67,7 @@ const Piece = memo(function Piece({ steps, depth, isRunning, isDrawnAtOnce }: Pi
       {() =>
         steps.map((step) => <Step key={step.key} step={step} depth={depth} isRunning={isRunning} />)
       }
-    </Room>
+    </LazyMount>
   );
 });
 

@@ -1,6 +1,6 @@
 import { leavesEnd } from "../answer/go-to-call.ts";
 import { inFrame } from "../browser/frames.ts";
-import { whileDrawn } from "../parts/while-drawn.ts";
+import { whileDrawn } from "../parts/lazy-mount.tsx";
 import { placesIn } from "./find-in-chat.ts";
 
 /** What a model has said to people; what sub-agents have said to it stands deeper. */

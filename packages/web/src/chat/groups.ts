@@ -1,6 +1,6 @@
 import { wholeCharacters } from "@deltawire/tasks";
 import { outdatedNodes, wordsOf, type Chat, type ChatNode } from "@deltawire/tasks/chats";
-import { guessedLines, lettersInLine, lineHeight } from "../parts/text-height.ts";
+import { guessedLines, lettersInLine, lineHeight } from "../parts/lazy-mount.tsx";
 
 /** How many nodes are mounted, and unmounted, at once: a question and its answer. */
 export const groupSize = 2;

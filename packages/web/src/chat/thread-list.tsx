@@ -1,15 +1,20 @@
-import { useEffect, useLayoutEffect, useRef, useState } from "react";
+import { useEffect, useLayoutEffect, useRef, useState, type ReactNode } from "react";
 import { chosenVersion, type Chat, type ChatNode } from "@deltawire/tasks/chats";
 import { useCell } from "../hooks/use-cell.ts";
 import { usePage } from "../hooks/use-page.ts";
-import { Button } from "../parts/button.tsx";
-import { createHouse, HouseContext } from "../parts/house.ts";
-import { Icon } from "../parts/icon.tsx";
 import { partsOf } from "../parts-of.ts";
+import { Button } from "../parts/button.tsx";
+import { Icon } from "../parts/icon.tsx";
+import {
+  createLazyMountScope,
+  LazyMountContext,
+  LazyMount,
+  useLazyMountScope,
+} from "../parts/lazy-mount.tsx";
 import { useWords } from "../words/use-words.ts";
 import { createFollower, type Follower } from "./follow.ts";
-import { placedOn, stretchSize } from "./groups.ts";
-import { Stretch } from "./stretch.tsx";
+import { groupSize, guessedHeight, hasNode, placedOn, stretchSize, type Placed } from "./groups.ts";
+import { NodeView } from "./node-view.tsx";
 import { elementId, type Thread } from "./thread.ts";
 import { chatWords } from "./words.ts";
 
@@ -27,13 +32,13 @@ export function ThreadList({ thread, chat, path, isBranching, comesFor }: Thread
   const words = useWords(chatWords);
   const [opensElsewhere] = useState(comesFor !== undefined);
   const [follower] = useState(createFollower);
-  const [house] = useState(createHouse);
+  const [scope] = useState(createLazyMountScope);
   const scroller = useRef<HTMLDivElement>(null);
   const content = useRef<HTMLDivElement>(null);
   const shown = useCell(thread.shown);
   const stretches = partsOf(placedOn(chat, path), stretchSize);
 
-  useEffect(() => house.open(), [house]);
+  useEffect(() => scope.open(), [scope]);
   useFollowing(follower, thread, path, opensElsewhere);
   useLayoutEffect(() => {
     if (scroller.current === null || content.current === null) return undefined;
@@ -64,7 +69,7 @@ export function ThreadList({ thread, chat, path, isBranching, comesFor }: Thread
         tabIndex={0}
       >
         <div ref={content} className="chat-content">
-          <HouseContext value={house}>
+          <LazyMountContext value={scope}>
             {stretches.map(({ from, part }) => (
               <Stretch
                 // Where a node is inserted those behind it move on: only their place stays.
@@ -76,7 +81,7 @@ export function ThreadList({ thread, chat, path, isBranching, comesFor }: Thread
                 bookmarks={chat.bookmarks}
               />
             ))}
-          </HouseContext>
+          </LazyMountContext>
           {isBranching && (
             <p className="chat-branching">
               <Icon name="branch" />
@@ -138,5 +143,71 @@ function JumpToEnd({ follower }: { follower: Follower }) {
       {words.jumpToEnd}
       {news && <span className="chat-news">{words.newText}</span>}
     </Button>
+  );
+}
+
+interface StretchProps {
+  stretch: readonly Placed[];
+  /** The node that somebody wants to see. */
+  wanted: string | undefined;
+  marked: string | undefined;
+  /** Nothing comes after it. */
+  isLast: boolean;
+  bookmarks: readonly string[];
+}
+
+/** Many nodes in groups, each of which is drawn when it is near. Far away all are one empty box. */
+function Stretch({ stretch, wanted, marked, isLast, bookmarks }: StretchProps) {
+  return (
+    <Nodes placed={stretch} isWanted={hasNode(stretch, wanted)} isLast={isLast}>
+      {() =>
+        partsOf(stretch, groupSize).map(({ from, part }) => (
+          <Nodes
+            key={from}
+            placed={part}
+            isWanted={hasNode(part, wanted)}
+            isLast={isLast && from + groupSize >= stretch.length}
+          >
+            {() =>
+              part.map(({ node, above, below, branches, isOutdated }) => (
+                <NodeView
+                  key={node.node_id}
+                  node={node}
+                  above={above}
+                  below={below}
+                  branches={branches}
+                  isOutdated={isOutdated}
+                  isMarked={node.node_id === marked}
+                  isBookmarked={bookmarks.includes(node.node_id)}
+                />
+              ))
+            }
+          </Nodes>
+        ))
+      }
+    </Nodes>
+  );
+}
+
+interface NodesProps {
+  placed: readonly Placed[];
+  isWanted: boolean;
+  isLast: boolean;
+  children: () => ReactNode;
+}
+
+/** What is added at the end of a list that is open is drawn at once. */
+function Nodes({ placed, isWanted, isLast, children }: NodesProps) {
+  const scope = useLazyMountScope();
+  return (
+    <LazyMount
+      name={`${placed.length} from ${placed[0]?.node.node_id}`}
+      className="chat-lazy"
+      guess={() => guessedHeight(placed.map(({ node }) => node))}
+      isWanted={isWanted}
+      isDrawnAtOnce={isLast && scope.isOpen()}
+    >
+      {children}
+    </LazyMount>
   );
 }

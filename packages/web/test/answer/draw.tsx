@@ -4,7 +4,7 @@ import type { AnswerVersion } from "@deltawire/tasks/chats";
 import { Answer } from "../../src/answer/answer.tsx";
 import { SceneContext } from "../../src/answer/scene.ts";
 import { PageContext } from "../../src/hooks/use-page.ts";
-import { createHouse, HouseContext } from "../../src/parts/house.ts";
+import { createLazyMountScope, LazyMountContext } from "../../src/parts/lazy-mount.tsx";
 import type { Page } from "../../src/state/page.ts";
 import { LanguageContext } from "../../src/words/use-words.ts";
 import type { Language } from "../../src/words/words.ts";
@@ -42,9 +42,9 @@ function drawOn(page: Page, node: ReactNode, language: Language): string {
   return renderToStaticMarkup(
     <PageContext value={page}>
       <LanguageContext value={language}>
-        <HouseContext value={createHouse()}>
+        <LazyMountContext value={createLazyMountScope()}>
           <SceneContext value={scene}>{node}</SceneContext>
-        </HouseContext>
+        </LazyMountContext>
       </LanguageContext>
     </PageContext>,
   );

@@ -11,7 +11,7 @@ type TellNear = (near: boolean, height: number) => boolean;
  * told the nearest first, and in each frame as many as can be drawn in it: to draw many at once would hold up the page.
  * Whoever is told draws at once.
  */
-export interface NearWatcher {
+export interface ViewportObserver {
   watch(element: Element, tell: TellNear): () => void;
   /** Tells at once of those beside one that has the focus: whoever presses Tab is faster than the frames. */
   tellBeside(element: Element): void;
@@ -21,10 +21,10 @@ export interface NearWatcher {
  * `scrollerAround`: asked with the first element, for all. `onUseEnd`: tells when those that are drawn though they are
  * far may have no reason for it any more.
  */
-export function createNearWatcher(
+export function createViewportObserver(
   scrollerAround: (element: Element) => Element | null,
   onUseEnd: (listener: () => void) => () => void,
-): NearWatcher {
+): ViewportObserver {
   const watched = new Map<Element, TellNear>();
   /** Those that have come near and are not told yet, with how far away they are. */
   const coming = new Map<Element, Coming>();

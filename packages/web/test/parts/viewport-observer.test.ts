@@ -1,5 +1,5 @@
 import { beforeEach, expect, test, vi } from "vitest";
-import { createNearWatcher } from "../../src/parts/near-watcher.ts";
+import { createViewportObserver } from "../../src/parts/viewport-observer.ts";
 
 /** A view of 800 px, from 0 on, of which a browser tells what is 1500 px around it. */
 const view = { top: 0, bottom: 800 };
@@ -62,7 +62,7 @@ function watching(names: readonly string[]) {
     endUse = listener;
     return () => (endUse = undefined);
   };
-  const watcher = createNearWatcher(() => null, onUseEnd);
+  const watcher = createViewportObserver(() => null, onUseEnd);
   const inUse = new Set<string>();
   const told: string[] = [];
   const elements = Object.fromEntries(names.map((name) => [name, {} as Element]));
