@@ -90,6 +90,7 @@ describe("what is shown of a document", () => {
     ['env_key = "sk-abc-123456"', 'env_key = "…"'],
     ['note = "0123456789abcdef0123456789abcdef"', 'note = "…"'],
     ['# api_key = "abc"', '# api_key = "…"'],
+    ['x = [1, { api_key = "abc" }]', 'x = [1, { api_key = "…" }]'],
     ["# was Bearer abc123def", "# was Bearer …"],
   ])("%s is %s", (toml, shown) => {
     expect(redactedToml(toml)).toBe(shown);

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { parse } from "smol-toml";
 import { describe, expect, test } from "vitest";
 import { TomlEdits } from "../src/migrate/toml-edits.ts";
-import { tomlLines } from "../src/migrate/toml-lines.ts";
+import { tomlPositions, type KeyPath } from "../src/config/toml-positions.ts";
 import { tomlInlineTable, tomlKey, tomlString } from "../src/migrate/toml-text.ts";
 import { tomlDocument } from "./toml-documents.ts";
 
@@ -18,14 +18,12 @@ describe("the places of a document", () => {
     fc.assert(
       fc.property(tomlDocument, ({ toml, lines }) => {
         const document = parse(toml);
-        const { entries, headers } = tomlLines(toml);
+        const { entries, headers, items } = tomlPositions(toml);
         for (const { path } of lines) {
-          if (path.some((part) => typeof part === "number")) continue;
           const value = path.reduce<unknown>((at, part) => Object(at)[part], document);
-          const isHere = (place: { path: readonly string[] }) =>
-            isDeepStrictEqual(place.path, path);
+          const isHere = (place: { path: KeyPath }) => isDeepStrictEqual(place.path, path);
           const entry = entries.find(isHere);
-          expect(entry !== undefined || headers.some(isHere)).toBe(true);
+          expect(entry !== undefined || [...headers, ...items].some(isHere)).toBe(true);
           if (entry === undefined) continue;
           const written = toml.slice(entry.value.start, entry.value.end);
           expect(parse(`value = ${written}`)["value"]).toEqual(value);
@@ -36,10 +34,11 @@ describe("the places of a document", () => {
 
   test("are found for every key, also of tables inside tables, and of every comment", () => {
     const toml = "a.'b c' = { d = [1, { e = 2 }], f.g = '#' } # one\r\n[x . y] # two\n# three";
-    const { entries, headers, comments } = tomlLines(toml);
+    const { entries, headers, comments } = tomlPositions(toml);
     expect(entries.map(({ path }) => path)).toEqual([
       ["a", "b c"],
       ["a", "b c", "d"],
+      ["a", "b c", "d", 1, "e"],
       ["a", "b c", "f", "g"],
     ]);
     expect(headers.map(({ path }) => path)).toEqual([["x", "y"]]);

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import type { KeyPath } from "../src/config/locate.ts";
+import type { KeyPath } from "../src/config/toml-positions.ts";
 
 export interface TomlDocument {
   readonly toml: string;

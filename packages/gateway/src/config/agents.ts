@@ -2,7 +2,7 @@ import { textBeside, type Beside } from "./beside.ts";
 import type { AgentConfig, AgentLimits } from "./config.ts";
 import { decodeSection, tableOf } from "./decode.ts";
 import type { Reading, Table } from "./decode-value.ts";
-import type { KeyPath } from "./locate.ts";
+import type { KeyPath } from "./toml-positions.ts";
 import { checkModel, checkThatItChats, type NamedModels } from "./named-model.ts";
 import { didYouMean } from "./nearest.ts";
 import { usableOptions } from "./options.ts";

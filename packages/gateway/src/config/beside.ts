@@ -1,6 +1,6 @@
 import { join, resolve } from "node:path";
 import type { Reading } from "./decode-value.ts";
-import type { KeyPath } from "./locate.ts";
+import type { KeyPath } from "./toml-positions.ts";
 
 /** What a configuration lies among: paths in it are meant from its folder. */
 export interface Beside {

@@ -2,7 +2,7 @@ import { genericProfile, profileNamed, WireError } from "@deltawire/wire";
 import { checkCodexConfig, type ModelProvider } from "@deltawire/wire/codex";
 import type { UpstreamConfig } from "./config.ts";
 import { isTable, type Reading, type Table } from "./decode-value.ts";
-import type { KeyPath } from "./locate.ts";
+import type { KeyPath } from "./toml-positions.ts";
 import { isHeaderValue, isVariableName, secretOf, type Secret } from "./secret.ts";
 import { settingsOf } from "./settings.ts";
 import { builtInGroups } from "./tools.ts";

@@ -1,5 +1,5 @@
 import type { JsonObject } from "@deltawire/wire";
-import type { KeyPath } from "./locate.ts";
+import type { KeyPath } from "./toml-positions.ts";
 import { didYouMean } from "./nearest.ts";
 import type { Problems } from "./problems.ts";
 import {

@@ -3,7 +3,7 @@ import { pathFrom, type Beside } from "./beside.ts";
 import type { McpConfig, McpTransport } from "./config.ts";
 import { decodeSection, tableOf } from "./decode.ts";
 import { isTable, type Reading, type Table } from "./decode-value.ts";
-import type { KeyPath } from "./locate.ts";
+import type { KeyPath } from "./toml-positions.ts";
 import type { Secret } from "./secret.ts";
 import type { Decoded } from "./settings.ts";
 import { builtInGroups, policiesOf } from "./tools.ts";

@@ -3,7 +3,7 @@ import { knownType } from "./known-models.ts";
 import type { ModelAlias, ModelTarget, Price } from "./config.ts";
 import { decodeSection, tableOf } from "./decode.ts";
 import { decodeValue, isTable, type Reading, type Table } from "./decode-value.ts";
-import type { KeyPath } from "./locate.ts";
+import type { KeyPath } from "./toml-positions.ts";
 import { didYouMean, nearest } from "./nearest.ts";
 import { usableOptions } from "./options.ts";
 import type { Problems } from "./problems.ts";

@@ -1,7 +1,7 @@
 import { knownType } from "./known-models.ts";
 import type { ModelAlias } from "./config.ts";
 import type { Reading, Table } from "./decode-value.ts";
-import type { KeyPath } from "./locate.ts";
+import type { KeyPath } from "./toml-positions.ts";
 import { isKnown, listedModels, warnOfUnlisted, type Targets } from "./model-names.ts";
 import { didYouMean, nearest } from "./nearest.ts";
 

@@ -1,6 +1,6 @@
 import type { ModelOptions } from "@deltawire/tasks/chats";
 import type { Reading } from "./decode-value.ts";
-import type { KeyPath } from "./locate.ts";
+import type { KeyPath } from "./toml-positions.ts";
 
 /** Parameters of a request, without those that are not for a file to say. */
 export function usableOptions(

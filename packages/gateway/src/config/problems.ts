@@ -1,4 +1,4 @@
-import { KeyLines, type KeyPath } from "./locate.ts";
+import { KeyLines, type KeyPath } from "./toml-positions.ts";
 
 /** A configuration that cannot be used, with everything that is wrong in it, a line each. */
 export class ConfigError extends Error {

@@ -3,7 +3,7 @@ import { bare, isLoopback } from "./addresses.ts";
 import type { ClientConfig, ServerConfig } from "./config.ts";
 import { decodeSection, tableOf } from "./decode.ts";
 import type { Reading, Table } from "./decode-value.ts";
-import type { KeyPath } from "./locate.ts";
+import type { KeyPath } from "./toml-positions.ts";
 import type { Place } from "./problems.ts";
 import type { Secret } from "./secret.ts";
 

@@ -2,7 +2,7 @@ import { textBeside, type Beside } from "./beside.ts";
 import type { SkillConfig } from "./config.ts";
 import { decodeSection, tableOf } from "./decode.ts";
 import { isTable, type Reading } from "./decode-value.ts";
-import type { KeyPath } from "./locate.ts";
+import type { KeyPath } from "./toml-positions.ts";
 
 const mostKb = 200;
 

@@ -1,5 +1,5 @@
 import type { Reading } from "./decode-value.ts";
-import type { KeyPath } from "./locate.ts";
+import type { KeyPath } from "./toml-positions.ts";
 import type { ReadMcpServers } from "./mcp.ts";
 import { didYouMean } from "./nearest.ts";
 import { builtInGroups, type ReadTools } from "./tools.ts";

@@ -10,7 +10,7 @@ import { checkBaseUrl } from "./base-url.ts";
 import type { UpstreamConfig } from "./config.ts";
 import { decodeSection, decodeTable, tableOf } from "./decode.ts";
 import type { Reading } from "./decode-value.ts";
-import type { KeyPath } from "./locate.ts";
+import type { KeyPath } from "./toml-positions.ts";
 import { didYouMean } from "./nearest.ts";
 import type { Place } from "./problems.ts";
 import { flagsOf } from "./profile-flags.ts";

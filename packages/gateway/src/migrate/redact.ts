@@ -1,9 +1,9 @@
+import { stringOf, tomlPositions, type KeyPath } from "../config/toml-positions.ts";
 import { isSecretName, isSecretValue, isVariable, withoutSecretForms } from "./secret-words.ts";
-import { stringOf, tomlLines } from "./toml-lines.ts";
 
 /** A TOML document to be shown: "…" stands for every secret, and each line is where it was. */
 export function redactedToml(text: string): string {
-  const { entries, comments } = tomlLines(text);
+  const { entries, comments } = tomlPositions(text);
   const strings = entries.flatMap(({ path, value: { start, end } }) => {
     const written = text.slice(start, end);
     if (!/^["']/.test(written) || !isHidden(path, stringOf(written))) return [];
@@ -23,8 +23,8 @@ export function redactedToml(text: string): string {
   return withoutSecretForms(shown + text.slice(at));
 }
 
-function isHidden(path: readonly string[], value: string): boolean {
-  const name = path.at(-1) ?? "";
+function isHidden(path: KeyPath, value: string): boolean {
+  const name = String(path.at(-1) ?? "");
   if (value === "" || value === "local" || value.startsWith("env:")) return false;
   if (name === "env_key" || /_env(?:_vars?)?$/.test(name) || path.at(-2) === "env_http_headers")
     return !isVariable(value);

@@ -1,7 +1,14 @@
 import { isDeepStrictEqual } from "node:util";
 import { parse, type TomlTable } from "smol-toml";
+import {
+  KeyLines,
+  tomlPositions,
+  type KeyPath,
+  type Span,
+  type TomlEntry,
+  type TomlPositions,
+} from "../config/toml-positions.ts";
 import { MigrationError } from "./problem.ts";
-import { tomlLines, type Span, type TomlEntry, type TomlLines } from "./toml-lines.ts";
 import { tomlKey, tomlString } from "./toml-text.ts";
 
 type Path = readonly string[];
@@ -16,7 +23,7 @@ interface Edit extends Span {
 export class TomlEdits {
   readonly #text: string;
   readonly #file: string;
-  readonly #lines: TomlLines;
+  readonly #positions: TomlPositions;
   readonly #expected: TomlTable;
   readonly #edits: Edit[] = [];
   readonly #removed: Edit[] = [];
@@ -27,7 +34,7 @@ export class TomlEdits {
   constructor(text: string, file: string) {
     this.#text = text;
     this.#file = file;
-    this.#lines = tomlLines(text);
+    this.#positions = tomlPositions(text);
     this.#expected = parse(text, { integersAsBigInt: "asNeeded" });
   }
 
@@ -43,7 +50,7 @@ export class TomlEdits {
     const entry = this.#entryAt(beside);
     const lastPart = entry.parts.at(-1);
     const sign = this.#text.slice(lastPart?.end, entry.value.start);
-    const table = entry.parts.slice(0, -1).map((_, index) => `${this.#partOf(entry, index)}.`);
+    const table = entry.parts.slice(0, -1).map((part) => `${this.#written(entry, part)}.`);
     const equals = sign === "=" ? "=" : " = ";
     const written = `${table.join("")}${tomlKey(key)}${equals}${tomlString(value)}`;
     if (entry.place.in === "inline table") this.#insert(entry.value.end, `, ${written}`);
@@ -53,9 +60,9 @@ export class TomlEdits {
 
   /** The setting, or the table with all that is in it, wherever its parts stand. Comments stay. */
   remove(path: Path): void {
-    for (const header of this.#lines.headers)
+    for (const header of this.#positions.headers)
       if (startsWith(header.path, path)) this.#removeLines(this.#withBlankLinesBefore(header.line));
-    for (const entry of this.#lines.entries) {
+    for (const entry of this.#positions.entries) {
       if (!startsWith(entry.path, path)) continue;
       if (entry.place.in === "lines") this.#removeLines(entry.place.lines);
       else if (entry.place.of.path.length < path.length) this.#removedInline.add(entry);
@@ -66,31 +73,17 @@ export class TomlEdits {
   /** Another name for the last part of the path; what was said of the table before is written under the new one. */
   rename(path: Path, name: string): void {
     this.#renamed.push({ path, name });
-    for (const place of [...this.#lines.headers, ...this.#lines.entries]) {
-      const index = path.length - 1 - (place.path.length - place.parts.length);
-      const part = index < 0 ? undefined : place.parts[index];
+    for (const place of [...this.#positions.headers, ...this.#positions.entries]) {
+      const part = place.parts.find(({ index }) => index === path.length - 1);
       if (part === undefined || !startsWith(place.path, path)) continue;
       this.#edits.push({ start: part.start, end: part.end, text: tomlKey(name) });
     }
   }
 
-  /** Counted from 1: the line of the setting, or of the nearest thing around it. */
-  lineOf(path: Path): number {
-    for (let length = path.length; length > 0; length -= 1) {
-      const wanted = path.slice(0, length);
-      const found =
-        this.#lines.entries.find((entry) => isDeepStrictEqual(entry.path, wanted)) ??
-        this.#lines.headers.find((header) => startsWith(header.path, wanted)) ??
-        this.#lines.entries.find((entry) => startsWith(entry.path, wanted));
-      const start = found?.parts[0]?.start;
-      if (start !== undefined) return this.#text.slice(0, start).split("\n").length;
-    }
-    return 1;
-  }
-
   /** A refusal that names the line of the setting. */
   refusal(path: Path, why: string): MigrationError {
-    return new MigrationError(`${this.#file}:${this.lineOf(path)}: ${path.join(".")}: ${why}`);
+    const line = new KeyLines(this.#text, this.#positions).nearestLine(path);
+    return new MigrationError(`${this.#file}:${line}: ${path.join(".")}: ${why}`);
   }
 
   finish(): string {
@@ -112,16 +105,16 @@ export class TomlEdits {
   }
 
   #entryAt(path: Path): TomlEntry {
-    const entry = this.#lines.entries.find((entry) => isDeepStrictEqual(entry.path, path));
+    const entry = this.#positions.entries.find((entry) => isDeepStrictEqual(entry.path, path));
     if (entry === undefined) throw this.refusal(path, "cannot be changed in place");
     return entry;
   }
 
-  #partOf(entry: TomlEntry, index: number): string {
-    const path = entry.path.slice(0, entry.path.length - entry.parts.length + index + 1);
-    const renamed = this.#renamed.find((renamed) => isDeepStrictEqual(renamed.path, path));
-    const part = entry.parts[index];
-    return renamed === undefined ? this.#text.slice(part?.start, part?.end) : tomlKey(renamed.name);
+  #written({ path }: TomlEntry, { index, start, end }: TomlEntry["parts"][number]): string {
+    const renamed = this.#renamed.find((one) =>
+      isDeepStrictEqual(one.path, path.slice(0, index + 1)),
+    );
+    return renamed === undefined ? this.#text.slice(start, end) : tomlKey(renamed.name);
   }
 
   #insert(at: number, text: string): void {
@@ -136,7 +129,7 @@ export class TomlEdits {
   }
 
   #removeLines({ start, end }: Span): void {
-    const comments = this.#lines.comments.filter((it) => start <= it.start && it.end <= end);
+    const comments = this.#positions.comments.filter((it) => start <= it.start && it.end <= end);
     const lineEnd = this.#lineEndBefore(end) ?? "";
     const text = comments.map(
       (comment) => `${this.#indentAt(start)}${this.#text.slice(comment.start, comment.end)}`,
@@ -155,7 +148,7 @@ export class TomlEdits {
       [...this.#removedInline].map(({ place }) => (place.in === "lines" ? undefined : place.of)),
     );
     return [...tables].flatMap((table) => {
-      const entries = this.#lines.entries.filter(
+      const entries = this.#positions.entries.filter(
         ({ place }) => place.in === "inline table" && place.of === table,
       );
       const lastKept = entries.findLastIndex((entry) => !this.#removedInline.has(entry));
@@ -166,8 +159,11 @@ export class TomlEdits {
           index < lastKept
             ? { start: startOf(entry), end: startOf(entries[index + 1]) }
             : { start: entries[index - 1]?.value.end ?? startOf(entry), end: entry.value.end };
-        if (this.#lines.comments.some((it) => span.start <= it.start && it.end <= span.end))
-          throw this.refusal(entry.path, "a comment beside it would be lost; move it away first");
+        if (this.#positions.comments.some((it) => span.start <= it.start && it.end <= span.end))
+          throw this.refusal(
+            entry.path.map(String),
+            "a comment beside it would be lost; move it away first",
+          );
         return [{ ...span, text: "" }];
       });
     });
@@ -192,7 +188,7 @@ export class TomlEdits {
   }
 }
 
-function startsWith(path: Path, start: Path): boolean {
+function startsWith(path: KeyPath, start: Path): boolean {
   return start.every((name, index) => path[index] === name);
 }
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { parse } from "smol-toml";
 import { describe, expect, test } from "vitest";
-import { KeyLines, type KeyPath } from "../src/config/locate.ts";
+import { KeyLines, type KeyPath } from "../src/config/toml-positions.ts";
 import { tomlDocument } from "./toml-documents.ts";
 
 function lineOf(toml: string, ...path: KeyPath): number | undefined {
