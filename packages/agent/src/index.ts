@@ -25,7 +25,6 @@ export { ModelError, type Model, type ModelAbilities, type RoundNotes } from "./
 export { MemoryLog } from "./log/memory-log.ts";
 export { MemoryBlobs } from "./log/blobs.ts";
 export type { Variables } from "./variables/variables.ts";
-export { ChainRecorder } from "./chats/chain-record.ts";
 export { callOutput, inputPart } from "./model/history.ts";
 export { runInTurns } from "./event-loop.ts";
 export { Redactor } from "./redaction/redactor.ts";

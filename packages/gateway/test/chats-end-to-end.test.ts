@@ -18,6 +18,7 @@ import {
   saidLast,
   type Letters,
 } from "./eventful-chat.ts";
+import { chainOf } from "./chats/chat-steps.ts";
 import { recordingProxy, type RecordingProxy } from "./recording-proxy.ts";
 import { runningGateway, upstreamToml, type TestGateway } from "./running-gateway.ts";
 
@@ -82,7 +83,7 @@ test("every answer has come to its end as it should", () => {
   expect(saidLast(made.tool)).toContain("Paris: sunny");
   expect(saidLast(made.denied)).toContain("The user refused this call");
   expect(saidLast(made.helped)).toContain("Rome: sunny");
-  const ofHelper = lastVersion(made.helped).chain?.calls.filter(({ task_id }) => task_id);
+  const ofHelper = chainOf(lastVersion(made.helped)).calls.filter(({ task_id }) => task_id);
   expect(ofHelper).toMatchObject([{ name: "get_weather", outcome: "completed" }]);
   expect(saidLast(made.heard)).toBe("Good morning");
   expect(mediumOf(made.edited)).not.toBe(mediumOf(made.painted));
@@ -93,7 +94,7 @@ test("an approved call had the very values, and a denied one never ran", () => {
   expect(letters).toEqual([{ to: ofUser, text: `my number is ${inArguments}` }]);
   expect(saidLast(made.approved)).toContain(`an answer is expected from ${privateValues.ofTool}`);
   const calls = [made.approved, made.denied, made.kept].map(
-    (node) => lastVersion(node).chain?.calls,
+    (node) => chainOf(lastVersion(node)).calls,
   );
   expect(calls).toMatchObject([
     [{ name: "send_letter", outcome: "completed", decisions: ["approve"] }],

@@ -115,9 +115,9 @@ describe("options that a user has set", () => {
       options: userOptions,
       privacy: { enabled: masked, fields: [{ kind: "email" }] },
     });
-    const { notices, chain } = await answerTo(client, id, "Hi, bob@example.com");
+    const { notices, warnings = [] } = await answerTo(client, id, "Hi, bob@example.com");
     expect(notices).toEqual([]);
-    expect(chain?.warnings?.map(({ code }) => code) ?? []).not.toContain("options_left_out");
+    expect(warnings.map(({ code }) => code)).not.toContain("options_left_out");
     const [request] = made.upstream.requests;
     expect(request?.bytes.toString().includes("bob@example.com")).toBe(!masked);
     const { text, ...same } = userOptions;
@@ -192,12 +192,12 @@ describe("an option that the server refuses", () => {
       const { client, id } = await chatAt(made, { model: "up/m", options: { [option]: 7 } });
       const mended = await answerTo(client, id, "One");
       expect(mended.notices).toEqual([]);
-      expect(mended.chain?.warnings).toContainEqual({
+      expect(mended.warnings).toContainEqual({
         code: "model_retried",
         message: expect.stringMatching(/^asked 2 times, the last time up; learned: /) as string,
         count: 1,
       });
-      expect(mended.chain?.warnings).toContainEqual({
+      expect(mended.warnings).toContainEqual({
         code: "options_left_out",
         message: `${option} is not taken by up: left out`,
         count: 1,
@@ -206,7 +206,7 @@ describe("an option that the server refuses", () => {
       expect(models.find(({ name }) => name === "up/m")?.refuses).toContain(option);
       const later = await answerTo(client, id, "Two");
       expect(later.notices).toEqual([`${option} is not taken by up/m: left out`]);
-      const codes = later.chain?.warnings?.map(({ code }) => code) ?? [];
+      const codes = later.warnings?.map(({ code }) => code) ?? [];
       expect(codes).not.toContain("model_retried");
       expect(codes).not.toContain("options_left_out");
       expect(made.upstream.requests.map(({ body }) => option in body)).toEqual([

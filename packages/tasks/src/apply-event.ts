@@ -26,7 +26,10 @@ const table: { [T in TaskEventType]: Handler<T> } = {
   "task.queued": (draft, event) => setStatus(draft, event, "queued"),
   "task.working": (draft, event) => {
     const task = setStatus(draft, event, "working");
-    if (task !== undefined && event.epoch !== undefined) task.epoch = event.epoch;
+    if (task === undefined) return;
+    if (event.epoch !== undefined) task.epoch = event.epoch;
+    // No process was there to answer meanwhile.
+    if (event.recovered === true) delete task.model_since;
   },
   "task.paused": (draft, event) => setStatus(draft, event, "paused"),
   "task.input_required": (draft, event) => setStatus(draft, event, "input_required"),
@@ -49,6 +52,8 @@ const table: { [T in TaskEventType]: Handler<T> } = {
     const task = draft.task(event.task_id);
     if (task === undefined) return;
     takeInputs(draft, task);
+    addElapsed(task, "model_ms", "model_since", event.ts);
+    if (event.ts !== undefined) task.model_since = event.ts;
     task.round = event.round;
     task.round_done = false;
     task.round_started_at_index = task.output.length;
@@ -61,13 +66,19 @@ const table: { [T in TaskEventType]: Handler<T> } = {
     const task = draft.task(event.task_id);
     if (task === undefined) return;
     task.round_done = true;
+    addElapsed(task, "model_ms", "model_since", event.ts);
     delete task.retry;
   },
   "task.warning": (draft, event) => {
-    const { retry_in_ms, attempt = 1, message, ts } = event;
-    if (retry_in_ms === undefined) return;
+    const { code, retry_in_ms, attempt = 1, message, ts } = event;
     const task = draft.task(event.task_id);
     if (task === undefined) return;
+    const warnings = draft.list(task.warnings);
+    const known = warnings.findIndex((one) => one.code === code && one.message === message);
+    const { count = 0 } = warnings[known] ?? {};
+    warnings[known === -1 ? warnings.length : known] = { code, message, count: count + 1 };
+    task.warnings = warnings;
+    if (retry_in_ms === undefined) return;
     task.retry = {
       attempt,
       message,
@@ -222,8 +233,13 @@ const table: { [T in TaskEventType]: Handler<T> } = {
     const index = executions.findLastIndex((e) => e.execution_id === event.execution_id);
     const execution = executions[index];
     if (execution === undefined) return;
-    const { outcome, duration_ms } = event;
-    executions[index] = { ...execution, outcome, duration_ms };
+    const { outcome, duration_ms, error } = event;
+    executions[index] = {
+      ...execution,
+      outcome,
+      duration_ms,
+      ...(error === undefined ? {} : { error }),
+    };
     task.executions = executions;
   },
 };
@@ -252,24 +268,45 @@ function newTask(task_id: string, info: TaskState["info"]): TaskState {
 
 function setStatus(
   draft: Draft,
-  event: { task_id: string },
+  event: { task_id: string; ts?: string },
   status: TaskStatus,
 ): Mutable<TaskState> | undefined {
   const task = draft.task(event.task_id);
   if (task === undefined) return undefined;
   task.status = status;
   delete task.retry;
+  addElapsed(task, "waited_ms", "waiting_since", event.ts);
+  if (status === "input_required" && event.ts !== undefined) task.waiting_since = event.ts;
   return task;
 }
 
 function end(
   draft: Draft,
-  event: { task_id: string; usage: TaskState["usage"] },
+  event: { task_id: string; usage: TaskState["usage"]; ts?: string },
   status: TaskStatus,
 ): Mutable<TaskState> | undefined {
   const task = setStatus(draft, event, status);
-  if (task !== undefined) task.usage = event.usage;
+  if (task === undefined) return undefined;
+  task.usage = event.usage;
+  addElapsed(task, "model_ms", "model_since", event.ts);
+  if (event.ts !== undefined) task.ended_at = event.ts;
   return task;
+}
+
+/** Ends a span of time, if one is open, and adds it to its sum. */
+function addElapsed(
+  task: Mutable<TaskState>,
+  sum: "model_ms" | "waited_ms",
+  since: "model_since" | "waiting_since",
+  until: string | undefined,
+): void {
+  const start = task[since];
+  if (start === undefined) return;
+  delete task[since];
+  if (until === undefined) return;
+  // oxlint-disable-next-line no-restricted-globals -- It parses what events say; no clock is read.
+  const [from, to] = [Date.parse(start), Date.parse(until)];
+  task[sum] = (task[sum] ?? 0) + Math.max(0, to - from);
 }
 
 /** The model sees at this round what was waiting for it; a queued word waits until a turn is over. */
@@ -349,8 +386,19 @@ function settle(
   const old = approvals[index];
   if (old?.status !== "pending") return;
   const { block_list, ...rest } = old;
+  if (forgotten && old.kind === "result") forgetErrors(draft, old);
   approvals[index] =
     forgotten || block_list === undefined
       ? { ...rest, ...change }
       : { ...rest, block_list, ...change };
+}
+
+/** Why a run failed is part of the result that was refused. */
+function forgetErrors(draft: Draft, { task_id, call_id }: TaskApproval): void {
+  const task = draft.task(task_id);
+  if (task === undefined) return;
+  const executions = draft.list(task.executions);
+  for (const [index, { error, ...execution }] of executions.entries())
+    if (execution.call_id === call_id && error !== undefined) executions[index] = execution;
+  task.executions = executions;
 }

@@ -32,7 +32,8 @@ export function withContent(
   return { ...view, output: view.output.map(complete) };
 }
 
-function isItem(one: Block | OutputItem): one is OutputItem {
+/** Whether it is an item of a sub-agent, as they stand among the blocks of a result in a view. */
+export function isItem(one: Block | OutputItem): one is OutputItem {
   return (
     one.type === "reasoning" ||
     one.type === "tool_call" ||

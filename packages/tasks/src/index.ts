@@ -52,6 +52,7 @@ export type {
   TaskInput,
   TaskReference,
   TaskRetry,
+  TaskWarning,
   TaskState,
   TaskTree,
   TaskView,
@@ -71,7 +72,7 @@ export { annotate, Annotator, type Annotated } from "./annotator.ts";
 export { canonicalJson } from "./canonical-json.ts";
 export { emptyTree, reduce, Reducer } from "./reducer.ts";
 export { sha256 } from "./sha256.ts";
-export { snapshotOf, treeOf } from "./snapshot.ts";
+export { snapshotOf, treeOf, withItemsOf } from "./snapshot.ts";
 export { stateHash } from "./state-hash.ts";
 export { addUsage, noUsage, roundedCost } from "./usage.ts";
 export { taskView } from "./view.ts";

@@ -19,24 +19,25 @@ export function snapshotOf(state: TaskTree, sha256?: (text: string) => string): 
 
 /** Items of `before` that the snapshot repeats stay the same objects, so that a page need not draw them again. */
 export function treeOf(snapshot: Snapshot, before: TaskTree = emptyTree): TaskTree {
-  const { as_of, references, approvals } = snapshot;
-  const tasks = Object.entries(snapshot.tasks).map(
-    ([id, task]) => [id, withItemsOf(before.tasks[id], task)] as const,
-  );
-  return {
-    root_task_id: tasks[0]?.[1].info.root_task_id ?? "",
-    head: as_of,
-    tasks: Object.fromEntries(tasks),
-    references,
-    approvals,
-  };
+  const { as_of, tasks, references, approvals } = snapshot;
+  const root_task_id = Object.values(tasks)[0]?.info.root_task_id ?? "";
+  return withItemsOf({ root_task_id, head: as_of, tasks, references, approvals }, before);
 }
 
-function withItemsOf(before: TaskState | undefined, task: TaskState): TaskState {
+/** The tree with the items and inputs of `before` where they are equal. */
+export function withItemsOf(tree: TaskTree, before: TaskTree): TaskTree {
+  const tasks = Object.entries(tree.tasks).map(
+    ([id, task]) => [id, withOutputOf(task, before.tasks[id])] as const,
+  );
+  return { ...tree, tasks: Object.fromEntries(tasks) };
+}
+
+function withOutputOf(task: TaskState, before: TaskState | undefined): TaskState {
   if (before === undefined) return task;
   const output = task.output.map((item, index) => {
     const old = before.output[index];
     return old !== undefined && equalJson(old, item) ? old : item;
   });
-  return { ...task, output };
+  const inputs = equalJson(before.inputs, task.inputs) ? before.inputs : task.inputs;
+  return { ...task, output, inputs };
 }

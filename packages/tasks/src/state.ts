@@ -50,6 +50,22 @@ export interface TaskState {
   readonly retry?: TaskRetry;
   readonly error?: TaskFailure;
   readonly ended?: { by?: string; reason?: string };
+  /** In ISO 8601. */
+  readonly ended_at?: string;
+  /** What was repaired or requested again. Equal warnings are counted. */
+  readonly warnings?: readonly TaskWarning[];
+  /** How long the model has been answering, and how long the task has waited for people; in milliseconds. */
+  readonly model_ms?: number;
+  readonly waited_ms?: number;
+  /** In ISO 8601, while the model answers or the task waits: the time since then is in neither sum yet. */
+  readonly model_since?: string;
+  readonly waiting_since?: string;
+}
+
+export interface TaskWarning {
+  readonly code: string;
+  readonly message: string;
+  readonly count: number;
 }
 
 /** A model that could not be asked, or whose reply broke off, is asked again after a wait. */
@@ -87,6 +103,8 @@ export interface Execution {
   /** Absent while it runs, as is how long it took. */
   readonly outcome?: string;
   readonly duration_ms?: number;
+  /** Why it failed. Forgotten once a person has refused the result. */
+  readonly error?: string;
 }
 
 export interface TaskReference extends Reference {

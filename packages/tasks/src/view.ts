@@ -26,22 +26,23 @@ export function taskView(state: TaskTree, taskId: string = state.root_task_id): 
 
 /** `path` leads here from the task that is looked at: a log that runs in a circle is not followed round it. */
 function publicItems(state: TaskTree, task: TaskState, path: readonly string[]): OutputItem[] {
-  const items: OutputItem[] = [];
-  for (const item of task.output) {
-    if (item.type === "retracted") continue;
-    if (item.type !== "tool_result") {
-      items.push(item);
-      continue;
-    }
-    const child = taskOf(state, item.call_id);
-    if (child?.info.parent_task_id !== task.task_id || path.includes(child.task_id)) {
-      items.push(item);
-      continue;
-    }
-    const nested = publicItems(state, child, [...path, child.task_id]);
-    items.push({ ...item, block_list: [...item.block_list, ...nested] });
-  }
-  return items;
+  return task.output.flatMap((item) =>
+    item.type === "retracted" ? [] : publicItem(state, task, item, path),
+  );
+}
+
+/** The item; a result with what the sub-agent of its call did. */
+export function publicItem(
+  state: TaskTree,
+  task: TaskState,
+  item: OutputItem,
+  path: readonly string[] = [task.task_id],
+): OutputItem {
+  if (item.type !== "tool_result") return item;
+  const child = taskOf(state, item.call_id);
+  if (child?.info.parent_task_id !== task.task_id || path.includes(child.task_id)) return item;
+  const nested = publicItems(state, child, [...path, child.task_id]);
+  return { ...item, block_list: [...item.block_list, ...nested] };
 }
 
 function isWithin(state: TaskTree, taskId: string, ancestorId: string): boolean {

@@ -204,6 +204,7 @@ describe("what the events amount to", () => {
           taken_at: 3,
         },
       ],
+      warnings: [{ code: "retry", message: "asked again", count: 1 }],
     });
   });
 

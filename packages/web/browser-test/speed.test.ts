@@ -186,7 +186,6 @@ async function manyCalls(how: "one after the other" | "in one go"): Promise<obje
         : cities.flatMap((call, at) => [call, ...results.slice(at, at + 1)]);
     version.output = [...all, ...ofType("message")];
     version.references = version.references.map((one) => ({ ...one, item_id: "result_3" }));
-    delete version.chain;
   }
   return { ...file, chats: chats.map((one) => ({ ...one, replays: {} })) };
 }
@@ -198,7 +197,6 @@ interface ChatFile {
 interface Version {
   output: Item[];
   references: object[];
-  chain?: object;
 }
 
 interface Item {

@@ -1,4 +1,4 @@
-import type { BlobStore, Limits, TaskLog } from "@deltawire/tasks";
+import type { BlobStore, Limits } from "@deltawire/tasks";
 import type {
   Added,
   ChatSettings,
@@ -20,7 +20,6 @@ import type { Skill } from "./skills.ts";
 export interface ChatsOptions {
   store: ChatStore & BlobStore;
   runtime: Pick<Runtime, "start" | "state" | "subscribe" | "cancel" | "transcript">;
-  log: Pick<TaskLog, "read">;
   /** What is known of a model. Throws where there is none of that name. */
   modelFacts: (name: string) => Promise<ModelFacts>;
   /** Undefined: there is no such agent. */

@@ -61,7 +61,7 @@ export class Chats {
       ...options,
     };
     this.#options = full;
-    const { store, runtime, log, model, skills, now, newId, onFailure } = full;
+    const { store, runtime, model, skills, now, newId, onFailure } = full;
     const { limits, results = "never", settings, retrySeconds } = full.defaults;
     const world: EditWorld = { newId, now: () => new Date(now()).toISOString() };
     this.#records = new ChatRecords(store, world, onFailure);
@@ -79,7 +79,6 @@ export class Chats {
     this.#names = new ChatNames(this.#records, { options: full, agents: this.#agents });
     this.#lifecycle = new Lifecycle(this.#records, {
       runtime,
-      log,
       onFailure,
       onFinished: (chatId) => this.#names.begin(chatId),
     });

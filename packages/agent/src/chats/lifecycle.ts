@@ -1,25 +1,21 @@
 import {
   hasEnded,
   type JsonValue,
-  type TaskEvent,
   type TaskStatus,
   type TaskTree,
   wellFormedJson,
 } from "@deltawire/tasks";
-import { nodeOf } from "@deltawire/tasks/chats";
+import { answerError, answerStatus, answerTask, nodeOf } from "@deltawire/tasks/chats";
 import type {
   AnswerEnd,
   AnswerVersion,
   Chat,
-  ChainRecord,
   ChatSince,
   KeptChat,
   RunningAnswer,
 } from "@deltawire/tasks/chats";
 import type { InputItem } from "@deltawire/wire";
 import { messageOf } from "../event-text.ts";
-import { answerEnd } from "./answer-end.ts";
-import { ChainRecorder } from "./chain-record.ts";
 import { ChatError } from "./chat-error.ts";
 import type { ChatsOptions } from "./chat-ports.ts";
 import type { ChatRecords } from "./chat-records.ts";
@@ -27,13 +23,11 @@ import { liveChat, liveSince } from "./live-answers.ts";
 
 export interface LifecycleOptions {
   runtime: ChatsOptions["runtime"];
-  log: ChatsOptions["log"];
   onFailure: (message: string, cause: unknown) => void;
   /** An answer has come to its end, and that is kept. */
   onFinished: (chatId: string) => void;
 }
 
-const rowsAtOnce = 1000;
 /** The code of an answer whose task was promised and never begun. */
 export const interrupted = "interrupted";
 /** A store that could not be written is tried again; every try doubles the wait. */
@@ -104,10 +98,7 @@ export class Lifecycle {
     return this.#untilKept(answer, async () => {
       const { state, items } = await this.#options.runtime.transcript(answer.task_id);
       if (!hasEnded(state.tasks[answer.task_id]?.status)) return;
-      const { chain, endedAt } = await this.#recorded(answer.task_id);
-      await this.#end(answer, items, (version) =>
-        answerEnd(state, chain, Math.max(0, Date.parse(endedAt) - Date.parse(version.created_at))),
-      );
+      await this.#end(answer, items, (version) => answerEnd(state, version));
     });
   }
 
@@ -258,21 +249,6 @@ export class Lifecycle {
       return undefined;
     }
   }
-
-  async #recorded(taskId: string): Promise<{ chain: ChainRecord; endedAt: string }> {
-    const recorder = new ChainRecorder();
-    let endedAt = "";
-    for (let after = -1; ;) {
-      const rows = await this.#options.log.read(taskId, after, rowsAtOnce);
-      for (const { json, sequence_number } of rows) {
-        const event = JSON.parse(json) as TaskEvent;
-        recorder.push(event);
-        endedAt = event.ts ?? endedAt;
-        after = sequence_number;
-      }
-      if (rows.length < rowsAtOnce) return { chain: recorder.record(), endedAt };
-    }
-  }
 }
 
 interface Failure {
@@ -286,4 +262,19 @@ function versionIn(chat: Chat, nodeId: string, versionId: string): AnswerVersion
   const node = nodeOf(chat, nodeId);
   if (node?.kind !== "answer") return undefined;
   return node.versions.find(({ version_id }) => version_id === versionId);
+}
+
+/** What a task that has ended leaves in its chat. What it finished is kept, however it ended. */
+function answerEnd(tree: TaskTree, { created_at }: Pick<AnswerVersion, "created_at">): AnswerEnd {
+  const { status, ended_at } = tree.tasks[tree.root_task_id] ?? {};
+  const ended = answerStatus(status ?? "failed");
+  const error = answerError(tree);
+  return {
+    ...answerTask(tree),
+    status: ended === "running" ? "error" : ended,
+    ...(error === undefined ? {} : { error }),
+    ...(ended_at === undefined
+      ? {}
+      : { time_ms: Math.max(0, Date.parse(ended_at) - Date.parse(created_at)) }),
+  };
 }

@@ -1,7 +1,6 @@
 import { addUsage, type TaskTree } from "@deltawire/tasks";
-import { runningAnswers, runningVersions } from "@deltawire/tasks/chats";
-import type { AnswerVersion, Chat, ChatSince, KeptChat } from "@deltawire/tasks/chats";
-import { answerOf } from "./answer-end.ts";
+import { answerTask, runningAnswers, runningVersions } from "@deltawire/tasks/chats";
+import type { Chat, ChatSince, KeptChat } from "@deltawire/tasks/chats";
 
 /** Undefined where a task cannot be read: that is no reason not to show its chat. */
 type StateOf = (taskId: string) => Promise<TaskTree | undefined>;
@@ -35,18 +34,9 @@ async function liveNodes(
     const tree = await stateOf(task_id);
     if (node?.kind !== "answer" || tree?.tasks[task_id] === undefined) continue;
     const versions = node.versions.map((version) =>
-      version.version_id === version_id ? { ...version, ...liveOf(tree) } : version,
+      version.version_id === version_id ? { ...version, ...answerTask(tree) } : version,
     );
     nodes[node_id] = { ...node, versions };
   }
   return nodes;
-}
-
-function liveOf(tree: TaskTree): Partial<AnswerVersion> {
-  const root = tree.tasks[tree.root_task_id];
-  return {
-    ...answerOf(tree),
-    ...(root === undefined ? {} : { usage: root.usage }),
-    ...(root?.tree_usage === undefined ? {} : { tree_usage: root.tree_usage }),
-  };
 }

@@ -1,4 +1,4 @@
-import { withoutMarkers, type BlobStore, type OutputItem } from "@deltawire/tasks";
+import { withoutMarkers, type BlobStore } from "@deltawire/tasks";
 import { contextOf, nodeOf, picturesIn } from "@deltawire/tasks/chats";
 import type {
   AnswerVersion,
@@ -154,7 +154,7 @@ async function toldEntry(
 }
 
 /** Of an answer that was written by hand or came without its own form: what it cites is not sent, and no marker either. */
-function wordsOfItem(item: OutputItem): InputItem[] {
+function wordsOfItem(item: AnswerVersion["output"][number]): InputItem[] {
   if (item.type !== "message") return [];
   const said = item.block_list.map((block) => (block.type === "text" ? block.text : "")).join("");
   const text = withoutMarkers(said);

@@ -194,7 +194,7 @@ function replayOf({ output }: AnswerVersion): JsonValue[] {
       return [{ type: "function_call", call_id, name, arguments: given }];
     }
     const text =
-      item.type === "reasoning"
+      item.type === "reasoning" || item.type === "retracted"
         ? ""
         : item.block_list.map((block) => (block.type === "text" ? block.text : "")).join("\n");
     if (item.type === "tool_result")

@@ -45,7 +45,6 @@ export function startChats({
   return new Chats({
     store,
     runtime,
-    log: store,
     model,
     defaults: chatDefaults(config),
     // Nobody waits for an upstream where the configuration says who answers.

@@ -163,7 +163,23 @@ export const chatSchemas: Record<string, Schema> = {
       usage: ref("Usage"),
       tree_usage: ref("Usage"),
       time_ms: { type: "number" },
-      chain: ref("ChainRecord"),
+      round: { ...integer(0), description: "How often its model was asked." },
+      executions: { ...listOf(anything), description: "The runs of its tools." },
+      approvals: {
+        ...listOf(anything),
+        description: "What people were asked, also by sub-agents, and what they decided.",
+      },
+      child_tasks: {
+        type: "object",
+        additionalProperties: anything,
+        description: "The tasks of sub-agents, by the call that asked them.",
+      },
+      warnings: {
+        ...listOf(shape({ code: text, message: text, count: integer(1) })),
+        description: "What was mended or asked for again on the way.",
+      },
+      model_ms: { type: "number", description: "How long its model answered." },
+      waited_ms: { type: "number", description: "How long it waited for people." },
     },
     [
       "agent",
@@ -179,53 +195,14 @@ export const chatSchemas: Record<string, Schema> = {
       "usage",
       "tree_usage",
       "time_ms",
-      "chain",
+      "round",
+      "executions",
+      "approvals",
+      "child_tasks",
+      "warnings",
+      "model_ms",
+      "waited_ms",
     ],
-  ),
-  ChainRecord: shape(
-    {
-      calls: listOf(
-        shape(
-          {
-            call_id: text,
-            task_id: { ...text, description: "Of the sub-agent that called, if it was one." },
-            round: integer(0),
-            name: text,
-            arguments: text,
-            changed_arguments: {
-              ...text,
-              description: "What a person had run in place of the model's arguments.",
-            },
-            outcome: text,
-            result: text,
-            started_at: text,
-            duration_ms: { type: "number" },
-            decisions: listOf(text),
-            error: {
-              ...shape({ code: text, message: text }),
-              description: "Why the tool or the sub-agent failed.",
-            },
-            usage: ref("Usage"),
-          },
-          [
-            "task_id",
-            "changed_arguments",
-            "result",
-            "started_at",
-            "duration_ms",
-            "decisions",
-            "error",
-            "usage",
-          ],
-        ),
-      ),
-      stats: anything,
-      warnings: {
-        ...listOf(shape({ code: text, message: text, count: integer(1) })),
-        description: "What was mended or asked for again on the way.",
-      },
-    },
-    ["warnings"],
   ),
   ChatNode: {
     oneOf: [

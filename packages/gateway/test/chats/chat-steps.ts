@@ -1,6 +1,13 @@
 import type { Chats, Runtime, Sent } from "@deltawire/agent";
 import type { TaskApproval, TaskTree } from "@deltawire/tasks";
-import { chosenVersion, wordsOf } from "@deltawire/tasks/chats";
+import {
+  answerTree,
+  callRecords,
+  chainStats,
+  chainWarnings,
+  chosenVersion,
+  wordsOf,
+} from "@deltawire/tasks/chats";
 import type { AnswerNode, AnswerVersion, Chat, ChatSettings } from "@deltawire/tasks/chats";
 import { expect } from "vitest";
 import type { World } from "./chat-world.ts";
@@ -49,12 +56,23 @@ export async function until<T>(
 export type Answer = Pick<Sent, "node_id" | "version_id" | "task_id" | "after">;
 
 /** The version of an answer that was sent for, once it has come to its end. */
-export function ended(world: World, sent: Answer): Promise<AnswerVersion> {
+export async function ended(world: World, sent: Answer): Promise<EndedAnswer> {
   const { node_id, version_id } = sent;
-  return until(world, sent.after.chat.chat_id, (chat) => {
-    const version = answerIn(chat, node_id).versions.find((one) => one.version_id === version_id);
-    return version?.status === "running" ? undefined : version;
+  const version = await until(world, sent.after.chat.chat_id, (chat) => {
+    const found = answerIn(chat, node_id).versions.find((one) => one.version_id === version_id);
+    return found?.status === "running" ? undefined : found;
   });
+  return { ...version, chain: chainOf(version) };
+}
+
+export interface EndedAnswer extends AnswerVersion {
+  readonly chain: ReturnType<typeof chainOf>;
+}
+
+/** What the tools of an answer did. */
+export function chainOf(version: AnswerVersion) {
+  const tree = answerTree(version);
+  return { calls: callRecords(tree), stats: chainStats(tree), warnings: chainWarnings(tree) };
 }
 
 export async function sendAndEnd(
@@ -62,7 +80,7 @@ export async function sendAndEnd(
   chatId: string,
   text: string,
   more: Partial<Parameters<Chats["send"]>[1]> = {},
-): Promise<AnswerVersion & { node_id: string; message_id: string }> {
+): Promise<EndedAnswer & { node_id: string; message_id: string }> {
   const sent = await world.chats.send(chatId, { text, ...more });
   const version = await ended(world, sent);
   const message_id = answerIn(sent.after.chat, sent.node_id).parent ?? "";

@@ -182,8 +182,8 @@ describe("handleToolChain", () => {
     expect(got).toHaveLength(3);
     const choices = world.models.asked.map((asked) => asked["tool_choice"]);
     expect(choices).toEqual(["auto", "auto", "auto", "none"]);
-    expect(chain?.stats.outcomes).toEqual({ completed: 3 });
-    expect(chain?.warnings).toContainEqual({
+    expect(chain.stats.outcomes).toEqual({ completed: 3 });
+    expect(chain.warnings).toContainEqual({
       code: "limit_reached",
       message: "the limit of 3 rounds is reached: the model answers without more tool calls",
       count: 1,
@@ -206,7 +206,7 @@ describe("handleToolChain", () => {
     await world.chats.stop(chat);
     const answer = await ended(world, sent);
     expect(answer.status).toBe("aborted");
-    expect(answer.chain?.calls[0]).toMatchObject({ name: "say", result: "said: a" });
+    expect(answer.chain.calls[0]).toMatchObject({ name: "say", result: "said: a" });
     expect((await lastGlued(world, chat)).message.content).toContain("said: a");
   });
 
@@ -256,8 +256,8 @@ describe("finalize", () => {
     expect(token).toBe(answer.usage?.output_tokens);
     expect(author).toBe("talker");
     expect(toolChainResult).toEqual({
-      toolCallHistory: answer.chain?.calls,
-      stats: answer.chain?.stats,
+      toolCallHistory: answer.chain.calls,
+      stats: answer.chain.stats,
       status: "completed",
     });
   });

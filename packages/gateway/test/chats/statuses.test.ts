@@ -38,7 +38,7 @@ describe("completed", () => {
     await decide(world, sent, "approve");
     const { status, chain, time_ms } = await ended(world, sent);
     expect(status).toBe("completed");
-    expect(chain?.calls).toMatchObject([
+    expect(chain.calls).toMatchObject([
       { name: "say", round: 1, arguments: '{"text":"a"}', outcome: "completed" },
       {
         name: "ask_first",
@@ -50,8 +50,8 @@ describe("completed", () => {
         duration_ms: expect.any(Number),
       },
     ]);
-    expect(chain?.stats).toMatchObject({ rounds: 2, calls: 2, outcomes: { completed: 2 } });
-    expect(time_ms).toBeGreaterThanOrEqual(chain?.stats.waited_ms ?? Infinity);
+    expect(chain.stats).toMatchObject({ rounds: 2, calls: 2, outcomes: { completed: 2 } });
+    expect(time_ms).toBeGreaterThanOrEqual(chain.stats.waited_ms);
   });
 
   test("has the usage of its own task, and beside it that of all whom it asked", async () => {
@@ -68,7 +68,7 @@ describe("completed", () => {
     const answer = await sendAndEnd(world, chat, "Get help");
     expect(answer.usage).toMatchObject({ total_tokens: 30 });
     expect(answer.tree_usage).toMatchObject({ total_tokens: 45 });
-    expect(answer.chain?.calls).toMatchObject([
+    expect(answer.chain.calls).toMatchObject([
       { name: "ask_for_help", result: "Here is help.", usage: { total_tokens: 15 } },
     ]);
     const [summary] = await world.store.listChats({ limit: 1 });
@@ -202,7 +202,7 @@ describe("error", () => {
       status: "completed",
       chain: { calls: [{ outcome: "failed" }], stats: { waited_ms: 0 } },
     });
-    expect(answer.chain?.calls[0]).not.toHaveProperty("decisions");
+    expect(answer.chain.calls[0]).not.toHaveProperty("decisions");
     expect(told(world).at(-1)).toMatch(/the lift is stuck/);
   });
 
@@ -352,7 +352,7 @@ describe("timeout", () => {
     const chat = await newChat(world, { ...withOffice, limits });
     const answer = await sendAndEnd(world, chat, "Go");
     expect(answer).toMatchObject({ status: "timeout", error: { phase: "approval" } });
-    expect(answer.chain?.calls).toMatchObject([{ name: "ask_first", decisions: ["expired"] }]);
+    expect(answer.chain.calls).toMatchObject([{ name: "ask_first", decisions: ["expired"] }]);
   });
 });
 
@@ -384,7 +384,7 @@ describe("an answer that asked another agent", () => {
     await decide(world, sent, "approve");
     const { status, chain } = await ended(world, sent);
     expect(status).toBe("completed");
-    expect(chain?.calls).toMatchObject([
+    expect(chain.calls).toMatchObject([
       { name: "ask_for_help", result: "Helped." },
       { name: "ask_first", task_id: expect.any(String), decisions: ["approve"] },
     ]);

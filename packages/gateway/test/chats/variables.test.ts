@@ -28,7 +28,7 @@ describe("a long result", () => {
     expect(got.at(-1)).toEqual({ tool: "say", input: { text: `<${longText}>` } });
     // What the model wrote is what it is told that it wrote.
     expect(told(world)).toContain('say {"text":"<{{var:fetch_long_1}}>"}');
-    expect(answer.chain?.calls.at(-1)?.arguments).toBe('{"text":"<{{var:fetch_long_1}}>"}');
+    expect(answer.chain.calls.at(-1)?.arguments).toBe('{"text":"<{{var:fetch_long_1}}>"}');
   });
 
   test("is there in the next turn, and after the gateway was started again", async () => {

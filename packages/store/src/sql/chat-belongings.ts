@@ -1,4 +1,5 @@
 import type { JsonValue } from "@deltawire/tasks";
+import { upgradeRemoval } from "@deltawire/tasks/chats";
 import type { ChatVariable, Placeholder, Removal } from "@deltawire/tasks/chats";
 import { milliseconds } from "./chats.ts";
 import type { Connection } from "./connection.ts";
@@ -152,7 +153,7 @@ export function removalOf(db: Connection, chatId: string, removalId: string): Re
     chatId,
     removalId,
   );
-  return row && (JSON.parse(row.json) as Removal);
+  return row && upgradeRemoval(JSON.parse(row.json) as Removal);
 }
 
 /** The first one that was removed before a time; it is gone then. */

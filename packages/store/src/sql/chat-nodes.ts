@@ -6,6 +6,7 @@ import type {
   KeptChat,
   RunningAnswer,
 } from "@deltawire/tasks/chats";
+import { upgradeNode } from "@deltawire/tasks/chats";
 import type { Connection } from "./connection.ts";
 
 /** How many rows of a kind one chat can have. */
@@ -37,7 +38,7 @@ const ofChat = `place >= chats.number * ${chatSpan} AND place < (chats.number + 
 
 function nodesFrom(rows: readonly { node_id: string; json: string }[]): Record<string, ChatNode> {
   return Object.fromEntries(
-    rows.map(({ node_id, json }) => [node_id, JSON.parse(json) as ChatNode]),
+    rows.map(({ node_id, json }) => [node_id, upgradeNode(JSON.parse(json) as ChatNode)]),
   );
 }
 

@@ -48,7 +48,11 @@ function entryOf(node: ChatNode): ContextEntry[] {
  */
 export function toldVersions(chain: readonly AnswerVersion[]): AnswerVersion[] {
   const last = chain.findLastIndex(
-    ({ status, output }) => status !== "running" && status !== "error" && output.length > 0,
+    (version) => version.status !== "running" && version.status !== "error" && hasItems(version),
   );
-  return chain.slice(0, last + 1).filter(({ output }) => output.length > 0);
+  return chain.slice(0, last + 1).filter(hasItems);
+}
+
+function hasItems({ output }: AnswerVersion): boolean {
+  return output.some(({ type }) => type !== "retracted");
 }

@@ -1,6 +1,7 @@
 import type { Usage } from "../items.ts";
 import type {
   AnswerStatus,
+  AnswerTask,
   AnswerVersion,
   Attachment,
   Chat,
@@ -89,18 +90,8 @@ export type ModelEdit =
 /** What an answer has come to. Its notices are added to those that it has. */
 export interface AnswerEnd
   extends
-    Pick<
-      AnswerVersion,
-      | "output"
-      | "references"
-      | "child_references"
-      | "inputs"
-      | "error"
-      | "usage"
-      | "tree_usage"
-      | "time_ms"
-      | "chain"
-    >,
+    AnswerTask,
+    Pick<AnswerVersion, "error" | "time_ms">,
     Partial<Pick<AnswerVersion, "notices">> {
   readonly status: Exclude<AnswerStatus, "running">;
 }

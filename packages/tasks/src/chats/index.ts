@@ -3,12 +3,9 @@ export type {
   AnswerNode,
   AnswerPhase,
   AnswerStatus,
+  AnswerTask,
   AnswerVersion,
   Attachment,
-  CallRecord,
-  ChainRecord,
-  ChainStats,
-  ChainWarning,
   Chat,
   ChatNode,
   ChatSettings,
@@ -95,6 +92,7 @@ export {
   maxMessageCharacters,
   maxMessages,
 } from "./chat-limits.ts";
+export { answerError, answerStatus, answerTask, answerTree } from "./answer-task.ts";
 export { applyEdit, applyEdits, type Added, type EditedByAll } from "./apply-edit.ts";
 export { chatUsage } from "./chat-usage.ts";
 export { checkMessage, checkPersonEdit, checkTags, checkTitle } from "./check-edit.ts";
@@ -117,6 +115,17 @@ export { picturesIn } from "./pictures.ts";
 export { isRunning, runningAnswers, runningVersions } from "./running.ts";
 export { checkSettings, settingsAfter } from "./settings.ts";
 export { firstWords, removalSummary, summaryOf } from "./summary.ts";
+export {
+  callRecords,
+  chainStats,
+  chainWarnings,
+  childTask,
+  taskError,
+  type CallError,
+  type CallRecord,
+  type ChainStats,
+} from "./tool-chain.ts";
+export { upgradeNode, upgradeRemoval } from "./upgrade-answer.ts";
 export { chatFaults } from "./validate-chat.ts";
 export { withoutMarks } from "./without-marks.ts";
 export { wordsOf } from "./words.ts";

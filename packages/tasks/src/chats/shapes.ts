@@ -1,6 +1,6 @@
 import type { JsonObject } from "../json.ts";
-import type { Limits, OutputItem, Reference, Usage } from "../items.ts";
-import type { TaskInput, TaskReference } from "../state.ts";
+import type { Limits, Reference, Usage } from "../items.ts";
+import type { TaskApproval, TaskReference, TaskState } from "../state.ts";
 
 /*
  * A conversation. Nodes make a tree: what stands under one node side by side are branches. A node of its own has versions:
@@ -93,7 +93,7 @@ export interface ContextSnippet {
 
 export type AnswerStatus = "running" | "completed" | "aborted" | "error" | "timeout";
 
-export interface AnswerVersion {
+export interface AnswerVersion extends AnswerTask {
   readonly version_id: string;
   readonly created_at: string;
   /** `user`: written or changed by hand, or imported. */
@@ -102,7 +102,7 @@ export interface AnswerVersion {
   readonly model_type: ModelType;
   readonly agent?: string;
   readonly model?: string;
-  /** The task whose items these are. */
+  /** The task whose state this is. */
   readonly task_id?: string;
   /** While it runs: a person has to decide something. */
   readonly waiting?: boolean;
@@ -112,21 +112,37 @@ export interface AnswerVersion {
   readonly continues?: string;
   /** What was masked for the model when it was made: the same for the same fields. Absent: nothing was. */
   readonly masked_with?: string;
-  readonly output: readonly OutputItem[];
-  readonly references: readonly Reference[];
-  /** Those of the tasks below: each task counts from 1. Absent: there are none, or an older version kept none. */
-  readonly child_references?: readonly TaskReference[];
-  /** What the user said while it ran. `taken_at` is an index of this `output`, which has nothing that was taken back. */
-  readonly inputs?: readonly TaskInput[];
   readonly error?: AnswerError;
-  /** Of the task alone, and with those of its sub-agents. */
-  readonly usage?: Usage;
-  readonly tree_usage?: Usage;
   /** From the sending to the end. */
   readonly time_ms?: number;
-  readonly chain?: ChainRecord;
   /** What was left out or changed for this model, in words for people. */
   readonly notices: readonly string[];
+}
+
+/**
+ * The state of an answer's task as `reduce` leaves it: the fields of the root task, and what belongs to its sub-agents. What
+ * would be empty is absent. `answerTree` makes the tree of it again. An answer that was written or imported has `output` only.
+ */
+export interface AnswerTask extends Partial<
+  Pick<
+    TaskState,
+    | "usage"
+    | "tree_usage"
+    | "round"
+    | "executions"
+    | "inputs"
+    | "warnings"
+    | "model_ms"
+    | "waited_ms"
+  >
+> {
+  readonly output: TaskState["output"];
+  readonly references: readonly Reference[];
+  /** Those of the tasks below: each task counts from 1. */
+  readonly child_references?: readonly TaskReference[];
+  /** The tasks of sub-agents, by the id of the call that asked them. */
+  readonly child_tasks?: Readonly<Record<string, TaskState>>;
+  readonly approvals?: readonly TaskApproval[];
 }
 
 /** Where a failure came from. */
@@ -136,58 +152,6 @@ export interface AnswerError {
   readonly phase: AnswerPhase;
   readonly code: string;
   readonly message: string;
-}
-
-/** The tool chain of an answer, for people who look back at it. */
-export interface ChainRecord {
-  readonly calls: readonly CallRecord[];
-  readonly stats: ChainStats;
-  /** What was mended or asked for again on the way, those of sub-agents too. */
-  readonly warnings?: readonly ChainWarning[];
-}
-
-/** Of several that say the same there is one. */
-export interface ChainWarning {
-  readonly code: string;
-  readonly message: string;
-  readonly count: number;
-}
-
-export interface CallRecord {
-  readonly call_id: string;
-  /** Of the sub-agent that called, if it was one. */
-  readonly task_id?: string;
-  readonly round: number;
-  readonly name: string;
-  readonly arguments: string;
-  /** What a person had run in place of the model's arguments. */
-  readonly changed_arguments?: string;
-  readonly outcome: string;
-  /** The text of its result, cut where it is long; none of a result that was refused. */
-  readonly result?: string;
-  readonly started_at?: string;
-  /** Of the tool's run, without the wait for people. */
-  readonly duration_ms?: number;
-  /** What people decided, in order: "approve", "deny", … */
-  readonly decisions?: readonly string[];
-  /**
-   * Why it failed: what the run of its tool or the task of its sub-agent ended with. `code` is the failure's own, or the
-   * outcome where a tool has told words only. None of a tool whose result was refused.
-   */
-  readonly error?: Omit<AnswerError, "phase">;
-  /** Of a call that asked a sub-agent: what that used. */
-  readonly usage?: Usage;
-}
-
-export interface ChainStats {
-  readonly rounds: number;
-  readonly calls: number;
-  /** By outcome: completed, failed, timeout, denied, canceled, incomplete, unknown. */
-  readonly outcomes: Readonly<Record<string, number>>;
-  readonly model_ms: number;
-  readonly tool_ms: number;
-  /** Waited for people. */
-  readonly waited_ms: number;
 }
 
 export interface ChatSettings {

@@ -1,73 +1,51 @@
-import type { TaskState, TaskTree } from "@deltawire/tasks";
-import type {
-  AnswerError,
-  AnswerStatus,
-  AnswerVersion,
-  ChainWarning,
+import type { TaskTree, TaskWarning } from "@deltawire/tasks";
+import {
+  answerError,
+  answerStatus,
+  answerTree,
+  chainWarnings,
+  type AnswerError,
+  type AnswerStatus,
+  type AnswerVersion,
 } from "@deltawire/tasks/chats";
 import { isSame } from "../same.ts";
-import { failureOf, keptParts, liveParts } from "./task-parts.ts";
+import { taskParts } from "./task-parts.ts";
 import { timelineOf } from "./timeline-of.ts";
 import { stepsIn, type TimelineView } from "./timeline-view.ts";
 
-/** An answer as it is drawn: the same while its task runs and when the chat has kept it. */
+/** An answer as it is drawn. */
 export interface AnswerView {
   readonly status: AnswerStatus;
   readonly timeline: TimelineView;
   /** The numbers that its messages cite and that something has, here or in an earlier answer, in order: once it has ended. */
   readonly cited: readonly number[];
-  /** Where a failure came from is known when the chat has it. */
-  readonly error:
-    | (Omit<AnswerError, "phase"> & { readonly phase?: AnswerError["phase"] })
-    | undefined;
+  readonly error: AnswerError | undefined;
   readonly notices: readonly string[];
-  readonly warnings: readonly ChainWarning[];
+  readonly warnings: readonly TaskWarning[];
 }
 
-/** From the task of an answer that runs. What has not changed since `before` is the same object. */
-export function liveAnswer(
-  tree: TaskTree,
+/** `tree` is the task of the answer, as it is followed or stored. What has not changed since `before` is the same object. */
+export function answerView(
   version: AnswerVersion,
+  tree: TaskTree = answerTree(version),
   before?: AnswerView,
 ): AnswerView {
-  const root = Object.hasOwn(tree.tasks, tree.root_task_id)
-    ? tree.tasks[tree.root_task_id]
-    : undefined;
-  if (root === undefined) return keptAnswer(version, before);
-  const view = answerOf(version, timelineOf(liveParts(tree, root), before?.timeline), before);
-  return {
-    ...view,
-    status: statuses[root.status] ?? "running",
-    error: view.error ?? failureOf(root),
-  };
-}
-
-/** From what the chat has. */
-export function keptAnswer(version: AnswerVersion, before?: AnswerView): AnswerView {
-  return answerOf(version, timelineOf(keptParts(version), before?.timeline), before);
-}
-
-function answerOf(version: AnswerVersion, timeline: TimelineView, before?: AnswerView): AnswerView {
-  const { status, error, notices, chain } = version;
+  const root = tree.tasks[tree.root_task_id];
+  if (root === undefined) throw new TypeError("the task of an answer has a root");
+  const timeline = timelineOf(taskParts(tree, root), before?.timeline);
   const cited = timeline.isRunning ? none : citedIn(timeline);
+  const warnings = timeline.isRunning ? none : chainWarnings(tree);
   return {
-    status,
+    status: answerStatus(root.status),
     timeline,
     cited: before !== undefined && isSame(before.cited, cited) ? before.cited : cited,
-    error,
-    notices,
-    warnings: chain?.warnings ?? none,
+    error: version.error ?? answerError(tree),
+    notices: version.notices,
+    warnings,
   };
 }
 
 const none: readonly never[] = [];
-
-const statuses: Partial<Record<TaskState["status"], AnswerStatus>> = {
-  completed: "completed",
-  canceled: "aborted",
-  failed: "error",
-  expired: "timeout",
-};
 
 function citedIn(timeline: TimelineView): number[] {
   const numbers = new Set<number>();

@@ -1,12 +1,12 @@
 import { memo, useMemo, useState, type ReactNode } from "react";
-import type { TaskTree } from "@deltawire/tasks";
-import type { AnswerNode, AnswerVersion, Chat } from "@deltawire/tasks/chats";
+import { emptyTree, withItemsOf, type TaskTree } from "@deltawire/tasks";
+import { answerTree, type AnswerNode, type AnswerVersion, type Chat } from "@deltawire/tasks/chats";
 import { useCell } from "../hooks/use-cell.ts";
 import { usePage } from "../hooks/use-page.ts";
 import { cell, type Cell } from "../cell.ts";
 import { LazyMountContext, useLazyMountScopeOrOwn } from "../parts/lazy-mount.tsx";
 import type { OpenChat } from "../state/page.ts";
-import { keptAnswer, liveAnswer, type AnswerView } from "./answer-view.ts";
+import { answerView, type AnswerView } from "./answer-view.ts";
 import { EarlierSourcesContext, earlierSources } from "./earlier-sources.ts";
 import { Ending } from "./ending.tsx";
 import { Notes } from "./notes.tsx";
@@ -27,7 +27,7 @@ interface AnswerProps {
   failureActions?: ReactNode;
 }
 
-/** All that one version of an answer is: live while its task runs, kept afterwards, drawn by the same components. */
+/** All that one version of an answer is, drawn from the state of its task: as it is followed, or as the chat has it. */
 export const Answer = memo(function Answer({
   chat,
   node,
@@ -100,12 +100,16 @@ const noTree: Cell<TaskTree | undefined> = cell<TaskTree | undefined>(undefined)
 
 /** Remembers what it has drawn: what has not changed stays the same object. */
 function answerReader(): (tree: TaskTree | undefined, version: AnswerVersion) => AnswerView {
-  let last: { tree: TaskTree | undefined; version: AnswerVersion; view: AnswerView } | undefined;
-  return (tree, version) => {
-    if (last !== undefined && last.tree === tree && last.version === version) return last.view;
-    const view =
-      tree === undefined ? keptAnswer(version, last?.view) : liveAnswer(tree, version, last?.view);
-    last = { tree, version, view };
+  let last:
+    | { followed: TaskTree | undefined; version: AnswerVersion; tree: TaskTree; view: AnswerView }
+    | undefined;
+  return (followed, version) => {
+    if (last?.followed === followed && last?.version === version) return last.view;
+    // The items of an answer that has just ended are those that were followed.
+    const stored = () => withItemsOf(answerTree(version), last?.tree ?? emptyTree);
+    const tree = followed !== undefined && followed.head >= 0 ? followed : stored();
+    const view = answerView(version, tree, last?.view);
+    last = { followed, version, tree, view };
     return view;
   };
 }

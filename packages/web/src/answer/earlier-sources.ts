@@ -6,7 +6,7 @@ import {
   type CitedAnswer,
 } from "@deltawire/tasks/chats";
 import { once } from "../once.ts";
-import { keptAnswer } from "./answer-view.ts";
+import { answerView } from "./answer-view.ts";
 import { goToCall } from "./go-to-call.ts";
 import { SourcesContext } from "./scene.ts";
 import type { Source } from "./sources.ts";
@@ -40,7 +40,7 @@ export function earlierSources(
   };
 }
 
-const sourcesOfVersion = once((version: AnswerVersion) => keptAnswer(version).timeline.sources);
+const sourcesOfVersion = once((version: AnswerVersion) => answerView(version).timeline.sources);
 
 /** The source of a number in the words that are drawn. */
 export function useSource(number: number): Source | undefined {

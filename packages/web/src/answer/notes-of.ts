@@ -1,4 +1,4 @@
-import type { ChainWarning } from "@deltawire/tasks/chats";
+import type { TaskWarning } from "@deltawire/tasks";
 import { isRepairCode, usualRepairs, type RepairCode } from "./repair-words.ts";
 
 /** What is said of an answer below it: what a reader should know, and what is as usual. */
@@ -12,7 +12,7 @@ export type Note =
   /** As it came. */
   | { readonly is: "words"; readonly words: string; readonly times: number };
 
-export function notesOf(notices: readonly string[], warnings: readonly ChainWarning[]): NotesView {
+export function notesOf(notices: readonly string[], warnings: readonly TaskWarning[]): NotesView {
   const told: Note[] = notices.map((words) => ({ is: "words", words, times: 1 }));
   const repairs = new Map<string, number>();
   for (const { code, message, count } of warnings) {

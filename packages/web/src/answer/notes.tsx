@@ -1,5 +1,5 @@
 import { memo, useMemo } from "react";
-import type { ChainWarning } from "@deltawire/tasks/chats";
+import type { TaskWarning } from "@deltawire/tasks";
 import { Icon } from "../parts/icon.tsx";
 import { useWords } from "../words/use-words.ts";
 import { Disclosure } from "./disclosure.tsx";
@@ -11,7 +11,7 @@ import { answerWords } from "./words.ts";
 
 interface NotesProps {
   notices: readonly string[];
-  warnings: readonly ChainWarning[];
+  warnings: readonly TaskWarning[];
   versionId: string;
 }
 

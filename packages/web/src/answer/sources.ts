@@ -18,14 +18,7 @@ export interface Source {
   readonly nodeId?: string;
 }
 
-export function sourcesOf(
-  references: readonly Reference[] | undefined,
-  calls: readonly CallView[],
-): Sources {
-  return references === undefined ? numberedIn(calls) : referredTo(references, calls);
-}
-
-function referredTo(references: readonly Reference[], calls: readonly CallView[]): Sources {
+export function sourcesOf(references: readonly Reference[], calls: readonly CallView[]): Sources {
   const byResult = new Map(calls.map((call) => [call.resultId, call]));
   const sources = new Map<number, Source>();
   for (const { reference_id: number, item_id, block_indexes, source, title, url } of references) {
@@ -53,16 +46,6 @@ function referredTo(references: readonly Reference[], calls: readonly CallView[]
           },
     );
   }
-  return sources;
-}
-
-/** Older chats keep no references of sub-agents, but blocks that can be cited have their numbers. */
-function numberedIn(calls: readonly CallView[]): Sources {
-  const sources = new Map<number, Source>();
-  for (const view of calls)
-    for (const [number, blocks] of Map.groupBy(view.blocks, ({ id }) => id))
-      if (number !== undefined && !sources.has(number))
-        sources.set(number, sourceIn(view, number, blocks));
   return sources;
 }
 

@@ -1,4 +1,4 @@
-import type { TaskInput, ToolCallItem, ToolResultItem } from "@deltawire/tasks";
+import type { Block, TaskInput, ToolCallItem, ToolResultItem } from "@deltawire/tasks";
 import { once } from "../once.ts";
 import { isSame } from "../same.ts";
 import { readableArguments } from "../texts/readable-arguments.ts";
@@ -149,16 +149,16 @@ function viewOf(
   { calls, timelineOf }: Known,
 ): CallView {
   const before = calls.get(call.call_id);
-  const child = parts.child(call, result);
+  const child = parts.child(call.call_id);
   const asked = parts.pending.filter(({ call_id }) => call_id === call.call_id);
   return {
     call,
     state: stateOf(parts, call, result, notes, asked.length > 0),
     resultId: result?.id,
-    blocks: sameList(before?.blocks, result === undefined ? [] : parts.blocks(result)),
+    blocks: sameList(before?.blocks, (result?.block_list ?? []) as readonly Block[]),
     startedAt: notes?.startedAt,
     durationMs: notes?.durationMs,
-    decisions: notes?.decisions ?? noDecisions,
+    decisions: sameList(before?.decisions, notes?.decisions ?? noDecisions),
     changed: changedFrom(call.arguments, notes?.changed),
     isHeldFailure: asked.some(({ kind }) => kind === "result") && wentWrong(notes?.outcome),
     asked: sameList(before?.asked, asked),

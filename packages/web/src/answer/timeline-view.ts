@@ -7,8 +7,8 @@ import type {
   ToolCallItem,
   Usage,
 } from "@deltawire/tasks";
+import type { CallError } from "@deltawire/tasks/chats";
 import type { Sources } from "./sources.ts";
-import type { Failure } from "./task-parts.ts";
 
 /** What a task did, in order. */
 export interface TimelineView {
@@ -77,7 +77,7 @@ export type CallState =
 export interface SubAgentView {
   readonly agent: string | undefined;
   readonly usage: Usage | undefined;
-  readonly error: Failure | undefined;
+  readonly error: CallError | undefined;
   readonly timeline: TimelineView;
 }
 

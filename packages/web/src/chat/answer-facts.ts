@@ -6,7 +6,14 @@ import {
   type RetractedItem,
   type Usage,
 } from "@deltawire/tasks";
-import type { AnswerVersion, ChainStats } from "@deltawire/tasks/chats";
+import {
+  answerTree,
+  callRecords,
+  chainStats,
+  type AnswerVersion,
+  type ChainStats,
+} from "@deltawire/tasks/chats";
+import { once } from "../once.ts";
 import type { StatusKind } from "../parts/signs.tsx";
 import { unreachable } from "../unreachable.ts";
 
@@ -60,15 +67,21 @@ export function costOf(chain: readonly AnswerVersion[]): AnswerCost {
     usage,
     ofSubAgents: (usage?.total_tokens ?? 0) - (sumOf(own)?.total_tokens ?? 0),
     timeMs: times.length === 0 ? undefined : times.reduce((sum, ms) => sum + ms, 0),
-    stats: sumOfStats(chain.flatMap((version) => version.chain?.stats ?? [])),
+    stats: sumOfStats(chain.flatMap((version) => statsOf(version) ?? [])),
     toolRounds: chain.reduce((sum, version) => sum + toolRoundsIn(version), 0),
   };
 }
 
-function toolRoundsIn({ chain }: AnswerVersion): number {
-  const own = (chain?.calls ?? []).filter(({ task_id }) => task_id === undefined);
-  return new Set(own.map(({ round }) => round)).size;
-}
+/** Undefined of an answer that no task has made. */
+const statsOf = once((version: AnswerVersion): ChainStats | undefined =>
+  version.round === undefined ? undefined : chainStats(answerTree(version)),
+);
+
+const toolRoundsIn = once((version: AnswerVersion): number => {
+  if (version.round === undefined) return 0;
+  const own = callRecords(answerTree(version)).findLast(({ task_id }) => task_id === undefined);
+  return own?.round ?? 0;
+});
 
 function sumOfStats([first, ...rest]: readonly ChainStats[]): ChainStats | undefined {
   if (first === undefined) return undefined;

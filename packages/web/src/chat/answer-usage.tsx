@@ -1,6 +1,6 @@
 import { useId, useRef } from "react";
 import { addUsage, type Usage } from "@deltawire/tasks";
-import type { AnswerVersion } from "@deltawire/tasks/chats";
+import { answerTree, chainWarnings, type AnswerVersion } from "@deltawire/tasks/chats";
 import { notesOf, type Note } from "../answer/notes-of.ts";
 import { UsualNotes } from "../answer/notes.tsx";
 import { useRunningTask } from "../hooks/use-running-task.ts";
@@ -29,8 +29,8 @@ export function AnswerUsage({ chain }: { chain: readonly AnswerVersion[] }) {
 
 /** What was adapted without a loss, unless it stands among the notes below the answer. */
 function usualIn(chain: readonly AnswerVersion[]): readonly Note[] {
-  return chain.flatMap(({ notices, chain: { warnings = [] } = {} }) => {
-    const { told, usual } = notesOf(notices, warnings);
+  return chain.flatMap((version) => {
+    const { told, usual } = notesOf(version.notices, chainWarnings(answerTree(version)));
     return told.length === 0 ? usual : [];
   });
 }

@@ -8,7 +8,7 @@ import type {
 } from "@deltawire/tasks/chats";
 import { parseMarkdown, withCites, type Block, type Inline } from "@deltawire/tasks/markdown";
 import type { Block as ItemBlock } from "@deltawire/tasks";
-import { keptAnswer } from "../answer/answer-view.ts";
+import { answerView } from "../answer/answer-view.ts";
 import {
   earlierSources,
   EarlierSourcesContext,
@@ -256,7 +256,7 @@ function Differences({ chat, node, version, parts, drawn, side, letter }: Differ
 }
 
 function sourcesIn(version: UserVersion | AnswerVersion): Sources {
-  return "output" in version ? keptAnswer(version).timeline.sources : new Map();
+  return "output" in version ? answerView(version).timeline.sources : new Map();
 }
 
 function cite(reference: number, resolved: boolean) {

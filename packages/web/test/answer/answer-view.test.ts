@@ -1,7 +1,7 @@
 import { afterAll, expect, test, vi } from "vitest";
-import { emptyTree, reduce, type TaskTree } from "@deltawire/tasks";
-import type { AnswerVersion } from "@deltawire/tasks/chats";
-import { keptAnswer, liveAnswer } from "../../src/answer/answer-view.ts";
+import { emptyTree, reduce, withItemsOf, type TaskTree } from "@deltawire/tasks";
+import { answerTask, answerTree, chainStats, type AnswerVersion } from "@deltawire/tasks/chats";
+import { answerView } from "../../src/answer/answer-view.ts";
 import { callsIn, stepsIn, type TimelineView } from "../../src/answer/timeline-view.ts";
 import { composerWords } from "../../src/chat/composer-words.ts";
 import { startGatewayProcess, type GatewayProcess } from "../gateway-process.ts";
@@ -58,23 +58,41 @@ const runs = (): Promise<Runs> => (recorded ??= demoRuns());
 
 test("what a task has come to is drawn as what the chat keeps of it", async () => {
   for (const [name, { tree, version }] of Object.entries(await runs())) {
-    const kept = keptAnswer(version);
-    expect(stepsIn(kept.timeline), name).not.toEqual([]);
-    expect(liveAnswer(tree, version), name).toEqual(kept);
-    expect(liveAnswer(tree, running(version)).status, name).toBe(version.status);
+    const stored = answerView(version);
+    expect(stepsIn(stored.timeline), name).not.toEqual([]);
+    expect(answerView(running(version), tree), name).toEqual(stored);
+  }
+});
+
+test("what a chat stores of an answer is what the events of its task reduce to", async () => {
+  for (const [name, { tree, version }] of Object.entries(await runs())) {
+    expect(version, name).toMatchObject(answerTask(tree));
+    const { [tree.root_task_id]: root, ...below } = answerTree(version).tasks;
+    const { [tree.root_task_id]: followed, ...belowFollowed } = tree.tasks;
+    expect(below, name).toEqual(belowFollowed);
+    expect(root?.output, name).toEqual(followed?.output);
+    expect(chainStats(answerTree(version)), name).toEqual(chainStats(tree));
+  }
+});
+
+test("the end of an answer draws no step anew", async () => {
+  for (const [name, { tree, version }] of Object.entries(await runs())) {
+    const live = answerView(running(version), tree);
+    const ended = answerView(version, withItemsOf(answerTree(version), tree), live);
+    expect(changedSteps(live.timeline, ended.timeline), name).toBe(0);
   }
 });
 
 test("an event draws nothing anew but the step that it is about", async () => {
   for (const { events, version } of Object.values(await runs())) {
     let tree = emptyTree;
-    let view = liveAnswer(tree, running(version));
+    let view = answerView(running(version));
     const deltas: number[] = [];
     for (const event of events) {
       tree = reduce(tree, [event]);
-      const next = liveAnswer(tree, running(version), view);
-      expect(next).toEqual(liveAnswer(tree, running(version)));
-      expect(liveAnswer(tree, running(version), next).timeline).toBe(next.timeline);
+      const next = answerView(running(version), tree, view);
+      expect(next).toEqual(answerView(running(version), tree));
+      expect(answerView(running(version), tree, next).timeline).toBe(next.timeline);
       if (event.type.endsWith(".delta")) deltas.push(changedSteps(view.timeline, next.timeline));
       view = next;
     }
@@ -84,7 +102,7 @@ test("an event draws nothing anew but the step that it is about", async () => {
 
 test("calls of one round stand together, with their results, times and sources", async () => {
   const { version } = (await runs()).cities;
-  const { timeline, cited } = keptAnswer(version);
+  const { timeline, cited } = answerView(version);
   const groups = stepsIn(timeline).filter(({ is }) => is === "calls");
   expect(groups).toHaveLength(1);
   const calls = callsIn(timeline);
@@ -104,7 +122,7 @@ test("calls of one round stand together, with their results, times and sources",
 
 test("a sub-agent stands within its call, and what it cited leads to its own call", async () => {
   const { version, tree } = (await runs()).helper;
-  const { timeline } = keptAnswer(version);
+  const { timeline } = answerView(version);
   const [asked] = callsIn(timeline);
   expect(asked?.child).toMatchObject({ agent: "forecaster", timeline: { isRunning: false } });
   expect(asked?.child?.usage?.total_tokens).toBe(
@@ -121,7 +139,7 @@ test("a sub-agent stands within its call, and what it cited leads to its own cal
 });
 
 test("what the page suggests in Chinese is understood by the demo as what it suggests in English", async () => {
-  const [asked] = callsIn(keptAnswer((await runs()).helperInChinese.version).timeline);
+  const [asked] = callsIn(answerView((await runs()).helperInChinese.version).timeline);
   expect(asked?.child?.agent).toBe("forecaster");
   const calls = asked?.child === undefined ? [] : callsIn(asked.child.timeline);
   expect(calls).toMatchObject([{ call: { name: "get_weather", arguments: '{"city":"Oslo"}' } }]);
@@ -129,12 +147,12 @@ test("what the page suggests in Chinese is understood by the demo as what it sug
 
 test("what a person is asked stands at its call while it is asked", async () => {
   const { approved: run } = await runs();
-  const { timeline } = liveAnswer(before(run, "task.approval.resolved"), running(run.version));
+  const { timeline } = answerView(running(run.version), before(run, "task.approval.resolved"));
   const [call] = callsIn(timeline);
   expect(call).toMatchObject({ state: "waiting", asked: [{ kind: "call", status: "pending" }] });
   expect(timeline.pending).toEqual(call?.asked);
   expect(timeline.awaitsModel).toBe(false);
-  expect(callsIn(keptAnswer(run.version).timeline)[0]).toMatchObject({
+  expect(callsIn(answerView(run.version).timeline)[0]).toMatchObject({
     state: "completed",
     decisions: ["approve"],
     asked: [],
@@ -143,7 +161,7 @@ test("what a person is asked stands at its call while it is asked", async () => 
 
 test("what the user said meanwhile stands where the model heard it", async () => {
   const { version } = (await runs()).steered;
-  const steps = stepsIn(keptAnswer(version).timeline);
+  const steps = stepsIn(answerView(version).timeline);
   expect(steps.map(({ is }) => is)).toEqual([
     "reasoning",
     "message",
@@ -169,9 +187,9 @@ test("what was taken back moves nothing that the user said meanwhile", () => {
     output: [gone, one, gone, two],
     inputs: [input(3)],
   });
-  const kept = keptAnswer(sampleVersion({ output: [one, two], inputs: [input(1)] }));
-  expect(stepsIn(kept.timeline).map(({ is }) => is)).toEqual(["message", "said", "message"]);
-  expect(liveAnswer(treeOfTasks([task]), sampleVersion({})).timeline).toEqual(kept.timeline);
+  const { timeline } = answerView(sampleVersion({ output: task.output, inputs: task.inputs }));
+  expect(stepsIn(timeline).map(({ is }) => is)).toEqual(["message", "said", "message"]);
+  expect(answerView(sampleVersion({}), treeOfTasks([task])).timeline).toEqual(timeline);
 });
 
 test("while a call runs nothing else is waited for, also when something was said meanwhile", () => {
@@ -183,7 +201,7 @@ test("while a call runs nothing else is waited for, also when something was said
     const ran = status === "completed" ? [result("a")] : [];
     const asked = call("a", { status, outcome: status === "completed" ? "completed" : null });
     const task = runningTask("task_1", { output: [asked, ...ran], inputs: [input] });
-    return liveAnswer(treeOfTasks([task]), sampleVersion({ status: "running" })).timeline
+    return answerView(sampleVersion({ status: "running" }), treeOfTasks([task])).timeline
       .awaitsModel;
   };
   expect(awaits("executing")).toBe(false);

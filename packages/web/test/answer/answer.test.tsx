@@ -6,7 +6,7 @@ import { ProgressLine } from "../../src/answer/progress-line.tsx";
 import { SourcesContext } from "../../src/answer/scene.ts";
 import { AnswerUsage } from "../../src/chat/answer-usage.tsx";
 import { draw, drawAnswer, wordsIn } from "./draw.tsx";
-import { call, message, result, sampleVersion } from "./sample-answer.ts";
+import { call, earlierVersion, message, result, sampleVersion } from "./sample-answer.ts";
 
 describe("reasoning", () => {
   const item: OutputItem = {
@@ -41,7 +41,7 @@ describe("reasoning", () => {
 
 describe("a call", () => {
   test("is a line with its name, its arguments, how it went and how long it took", () => {
-    const version = sampleVersion({
+    const version = earlierVersion({
       output: [call("call_1"), result("call_1")],
       chain: chainOf({ call_id: "call_1", duration_ms: 1500 }),
     });
@@ -51,7 +51,7 @@ describe("a call", () => {
 
   test("unfolds to its arguments, what was decided, and its result", () => {
     setFold("call_open", true);
-    const version = sampleVersion({
+    const version = earlierVersion({
       output: [call("call_open"), result("call_open")],
       chain: chainOf({ call_id: "call_open", decisions: ["approve"] }),
     });
@@ -63,7 +63,7 @@ describe("a call", () => {
   test("that was run with other arguments shows those, and what the model had asked", () => {
     setFold("call_changed", true);
     const version = (changed_arguments: string) =>
-      sampleVersion({
+      earlierVersion({
         output: [call("call_changed"), result("call_changed")],
         chain: chainOf({
           call_id: "call_changed",
@@ -116,7 +116,7 @@ describe("a sub-agent", () => {
     child_task_ids: ["call_h"],
   });
   const block_list = [call("call_n"), result("call_n"), message("It is **sunny**.")];
-  const version = sampleVersion({
+  const version = earlierVersion({
     output: [helper, result("call_h", { block_list })],
     chain: chainOf({
       call_id: "call_h",
@@ -133,7 +133,7 @@ describe("a sub-agent", () => {
 
   test("that failed says why, in its line where it has said nothing, and in its place", () => {
     setFold("call_f", true);
-    const failed = sampleVersion({
+    const failed = earlierVersion({
       output: [
         { ...helper, call_id: "call_f", child_task_ids: ["call_f"], outcome: "failed" },
         result("call_f", { block_list: [], outcome: "failed" }),
@@ -189,7 +189,7 @@ describe("how an answer ended", () => {
 
   test("what was left out or mended is folded into notes", () => {
     setFold("notes version_notes", true);
-    const version = sampleVersion({
+    const version = earlierVersion({
       version_id: "version_notes",
       notices: ["The picture was left out."],
       chain: {
@@ -205,7 +205,7 @@ describe("how an answer ended", () => {
   test("what was mended is told in words, and what is only as usual stands with the tokens", () => {
     setFold("notes version_mended", true);
     const mended = (...messages: string[]) =>
-      sampleVersion({
+      earlierVersion({
         version_id: "version_mended",
         chain: {
           ...chainOf({ call_id: "call_1" }),

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { OutputItem, TaskState, TaskTree } from "@deltawire/tasks";
-import { liveAnswer } from "../../src/answer/answer-view.ts";
+import { answerView } from "../../src/answer/answer-view.ts";
 import { callsIn, stepsIn } from "../../src/answer/timeline-view.ts";
 import { call, message, result, runningTask, sampleVersion, treeOfTasks } from "./sample-answer.ts";
 
@@ -39,17 +39,17 @@ test("a word more looks into nothing that has ended, and makes one step", () => 
   const root = runningTask("task_1", {});
   const tree = treeOfTasks([root, ...subAgents(watched)]);
   const treeOf = (text: string) => withTask(tree, { ...root, output: [...ended, growing(text)] });
-  const before = liveAnswer(treeOf("One"), version);
+  const before = answerView(version, treeOf("One"));
   const seen = looks();
   expect(seen).toBeGreaterThan(3000);
-  const { timeline } = liveAnswer(treeOf("One more"), version, before);
+  const { timeline } = answerView(version, treeOf("One more"), before);
   expect(looks()).toBe(seen);
   const known = new Set(stepsIn(before.timeline));
   expect(stepsIn(timeline).filter((step) => !known.has(step))).toMatchObject([
     { is: "message", item: { block_list: [{ text: "One more" }] } },
   ]);
   expect(timeline.sources).toBe(before.timeline.sources);
-  expect(timeline).toEqual(liveAnswer(treeOf("One more"), version).timeline);
+  expect(timeline).toEqual(answerView(version, treeOf("One more")).timeline);
 });
 
 test("a word of one sub-agent looks into no other that was asked with it", () => {
@@ -62,14 +62,14 @@ test("a word of one sub-agent looks into no other that was asked with it", () =>
   const tree = treeOfTasks([runningTask("task_1", { output }), ...subAgents(watched)]);
   const slow = runningTask("slow", {}, "task_1");
   const treeOf = (text: string) => withTask(tree, { ...slow, output: [growing(text)] });
-  const before = liveAnswer(treeOf("One"), version);
+  const before = answerView(version, treeOf("One"));
   const seen = looks();
-  const { timeline } = liveAnswer(treeOf("One more"), version, before);
+  const { timeline } = answerView(version, treeOf("One more"), before);
   expect(looks()).toBe(seen);
   const known = new Set(callsIn(before.timeline));
   const changed = callsIn(timeline).filter((view) => !known.has(view));
   expect(changed.map((view) => view.call.call_id)).toEqual(["slow"]);
-  expect(timeline).toEqual(liveAnswer(treeOf("One more"), version).timeline);
+  expect(timeline).toEqual(answerView(version, treeOf("One more")).timeline);
 });
 
 function withTask(tree: TaskTree, task: TaskState): TaskTree {

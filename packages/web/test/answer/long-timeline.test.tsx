@@ -1,7 +1,7 @@
 import type { OutputItem } from "@deltawire/tasks";
 import { afterEach, describe, expect, test } from "vitest";
 import { guessedHeight } from "../../src/answer/guessed-height.ts";
-import { keptAnswer } from "../../src/answer/answer-view.ts";
+import { answerView } from "../../src/answer/answer-view.ts";
 import { stepsIn } from "../../src/answer/timeline-view.ts";
 import { wantSteps } from "../../src/answer/wanted-steps.ts";
 import { drawAnswer } from "./draw.tsx";
@@ -55,7 +55,7 @@ test.each(Object.entries(shapes))("of thirty, %s, all are drawn at once", (_, ou
 
 test("a message is guessed to be higher the longer it is, and a group the more it has", () => {
   const height = (...output: OutputItem[]) =>
-    guessedHeight(stepsIn(keptAnswer(sampleVersion({ output })).timeline));
+    guessedHeight(stepsIn(answerView(sampleVersion({ output })).timeline));
   expect(height(message("word"))).toBeLessThan(60);
   expect(height(message("line\n".repeat(100)))).toBeGreaterThan(2000);
   expect(height(...shapes["calls in one go"])).toBeGreaterThan(8000);

@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { keptAnswer, liveAnswer, type AnswerView } from "../../src/answer/answer-view.ts";
+import { answerView, type AnswerView } from "../../src/answer/answer-view.ts";
 import {
   callsIn,
   stepsIn,
@@ -56,13 +56,13 @@ afterAll(() => gateway.close());
 
 test("sub-agents two deep are drawn from their chat as from their tasks", () => {
   for (const { tree, version } of [cites, fails]) {
-    expect(keptAnswer(version).timeline).toEqual(liveAnswer(tree, version).timeline);
-    expect(below(keptAnswer(version))).toHaveLength(2);
+    expect(answerView(version).timeline).toEqual(answerView(version, tree).timeline);
+    expect(below(answerView(version))).toHaveLength(2);
   }
 });
 
 test("what the deepest one cites has its title and address at every level", () => {
-  const kept = keptAnswer(cites.version);
+  const kept = answerView(cites.version);
   const [editor, reader] = below(kept);
   const [found] = reader === undefined ? [] : callsIn(reader.timeline);
   const way = [
@@ -83,19 +83,12 @@ test("what the deepest one cites has its title and address at every level", () =
 });
 
 test("why the deepest one failed is told where it was asked", () => {
-  const [editor, stranger] = below(keptAnswer(fails.version));
+  const [editor, stranger] = below(answerView(fails.version));
   expect(editor?.error).toBeUndefined();
   expect(stranger?.error).toMatchObject({
     code: "upstream_redirect",
     message: expect.stringContaining("answered 307") as string,
   });
-});
-
-test("a chat of before, without references of sub-agents, shows what their results number", () => {
-  const { child_references: _none, ...before } = cites.version;
-  const [, reader] = below(keptAnswer(before));
-  expect([...(reader?.timeline.sources.keys() ?? [])]).toEqual([1, 2, 3]);
-  expect(reader?.timeline.sources.get(3)).toMatchObject({ title: undefined, url: undefined });
 });
 
 /** The sub-agents of an answer whose every task has one at most, the highest first. */

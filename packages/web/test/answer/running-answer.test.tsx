@@ -9,7 +9,7 @@ import {
   type TaskState,
   type TaskTree,
 } from "@deltawire/tasks";
-import { liveAnswer } from "../../src/answer/answer-view.ts";
+import { answerView } from "../../src/answer/answer-view.ts";
 import { setFold } from "../../src/answer/folds.ts";
 import { ProgressLine } from "../../src/answer/progress-line.tsx";
 import { Timeline } from "../../src/answer/timeline.tsx";
@@ -21,7 +21,7 @@ import { call, message, result, runningTask, sampleVersion, treeOfTasks } from "
 /* An answer that is not whole yet. */
 
 function drawLive(tree: TaskTree, told: Readonly<Record<string, string>> = {}): string {
-  const { timeline } = liveAnswer(tree, sampleVersion({ status: "running" }));
+  const { timeline } = answerView(sampleVersion({ status: "running" }), tree);
   return draw(
     <Telling told={told}>
       <Timeline timeline={timeline} depth={0} />

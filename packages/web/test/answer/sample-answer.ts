@@ -7,7 +7,7 @@ import type {
   ToolCallItem,
   ToolResultItem,
 } from "@deltawire/tasks";
-import type { AnswerNode, AnswerVersion } from "@deltawire/tasks/chats";
+import { upgradeNode, type AnswerNode, type AnswerVersion } from "@deltawire/tasks/chats";
 
 /** An answer that a chat keeps. */
 export function sampleVersion(given: Partial<AnswerVersion>): AnswerVersion {
@@ -23,6 +23,14 @@ export function sampleVersion(given: Partial<AnswerVersion>): AnswerVersion {
     notices: [],
     ...given,
   };
+}
+
+/** One that an earlier release has stored, as it is read today. */
+export function earlierVersion(given: Partial<AnswerVersion> & { chain: object }): AnswerVersion {
+  const node = upgradeNode(sampleNode(sampleVersion(given)));
+  const [version] = node.kind === "answer" ? node.versions : [];
+  if (version === undefined) throw new TypeError("the node has one version");
+  return version;
 }
 
 export function sampleNode(version: AnswerVersion): AnswerNode {

@@ -1,3 +1,4 @@
+import type { Outcome, OutputItem } from "@deltawire/tasks";
 import type { AnswerVersion } from "@deltawire/tasks/chats";
 import { expect, test } from "vitest";
 import {
@@ -82,29 +83,28 @@ test("what was used is said in short and in rows, parts under what they are part
 });
 
 test("requests, calls and times of an answer are summed over its parts and shown in rows", () => {
-  const call = (round: number, more: object = {}) => ({
-    call_id: `call_${round}`,
-    round,
-    name: "look",
-    arguments: "{}",
-    outcome: "completed",
-    ...more,
-  });
-  const stats = { rounds: 2, calls: 2, model_ms: 3000, tool_ms: 1000, waited_ms: 0 };
+  const call = (id: string, outcome: Outcome = "completed"): OutputItem[] => [
+    { type: "tool_call", id, call_id: id, name: "look", arguments: "{}", outcome },
+  ];
+  const result = (id: string): OutputItem[] => [
+    { type: "tool_result", id: `${id}_result`, call_id: id, block_list: [] },
+  ];
+  const ran = { attempt: 1, args_hash: "", effect: "pure", idempotency_key: "" } as const;
+  const run = (call_id: string) => ({ ...ran, call_id, execution_id: call_id, duration_ms: 1000 });
+  const times = { round: 2, model_ms: 3000 };
   const cost = costOf([
     version({
       time_ms: 4200,
-      chain: {
-        calls: [call(1), call(1), call(3, { task_id: "task_1" })],
-        stats: { ...stats, outcomes: { completed: 2 } },
-      },
+      output: [...call("1"), ...call("2"), ...result("1"), ...result("2")],
+      executions: [run("1")],
+      ...times,
     }),
     version({
       time_ms: 5000,
-      chain: {
-        calls: [call(2)],
-        stats: { ...stats, waited_ms: 500, outcomes: { completed: 1, failed: 1 } },
-      },
+      output: [...call("3"), ...call("4", "failed"), ...result("3"), ...result("4")],
+      executions: [run("3")],
+      ...times,
+      waited_ms: 500,
     }),
   ]);
   const rows = usedInRows(cost, format, chatWords.en);

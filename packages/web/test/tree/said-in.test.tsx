@@ -1,7 +1,7 @@
 import { annotate, type Block } from "@deltawire/tasks";
 import type { AnswerVersion } from "@deltawire/tasks/chats";
 import { expect, test } from "vitest";
-import { keptAnswer } from "../../src/answer/answer-view.ts";
+import { answerView } from "../../src/answer/answer-view.ts";
 import { SourcesContext } from "../../src/answer/scene.ts";
 import { DrawnBlocks } from "../../src/markdown/markdown.tsx";
 import { Cited, saidIn } from "../../src/tree/compare.tsx";
@@ -30,7 +30,7 @@ test("references in what is compared are numbers that say what they stand for, a
   const { blocks = [], words } = saidIn(version);
   expect(words).toBe("Sunny [^1], warm [^7], and [^1].\n");
   const markup = draw(
-    <SourcesContext value={keptAnswer(version).timeline.sources}>
+    <SourcesContext value={answerView(version).timeline.sources}>
       <DrawnBlocks blocks={blocks} marked="" cite={cite} />
     </SourcesContext>,
   );

@@ -1,5 +1,6 @@
 import { isBlobHash } from "../../blobs.ts";
 import { itemStatuses, outcomes } from "../../item-status.ts";
+import { taskStatuses } from "../../task-status.ts";
 import { checkMessage, checkTags } from "../check-edit.ts";
 import {
   isFlag,
@@ -113,6 +114,9 @@ const input = exactly(
   { taken_at: isNatural },
 );
 
+const warnings = listOf(exactly({ code: isText, message: isText, count: isNatural }));
+
+/** An answer of an earlier release has it beside its items. */
 const chain = exactly(
   {
     calls: listOf(
@@ -139,7 +143,57 @@ const chain = exactly(
       waited_ms: isAmount,
     }),
   },
-  { warnings: listOf(exactly({ code: isText, message: isText, count: isNatural })) },
+  { warnings },
+);
+
+const output = listOf(
+  tagged("type", { ...items, retracted: atLeast({ id: isText, reason: isText }) }),
+);
+const executions = listOf(
+  atLeast(
+    { call_id: isText },
+    { started_at: isTime, outcome: isText, duration_ms: isAmount, error: isText },
+  ),
+);
+const ofTask = {
+  usage,
+  tree_usage: usage,
+  round: isNatural,
+  executions,
+  inputs: listOf(input),
+  warnings,
+  model_ms: isAmount,
+  waited_ms: isAmount,
+};
+const childTask = atLeast(
+  {
+    task_id: isText,
+    info: atLeast({ agent: isText, depth: isNatural }, { parent_task_id: isText }),
+    status: oneOf(...taskStatuses),
+    output,
+    usage,
+    round: isNatural,
+    executions,
+    inputs: ofTask.inputs,
+  },
+  {
+    ...ofTask,
+    error: atLeast({ code: isText, message: isText }),
+    ended: atLeast({}, { reason: isText }),
+  },
+);
+const approval = atLeast(
+  {
+    approval_id: isText,
+    kind: oneOf("call", "result", "question", "limit", "reconcile"),
+    task_id: isText,
+    status: oneOf("pending", "resolved", "expired"),
+  },
+  {
+    call_id: isText,
+    tool: isText,
+    resolution: atLeast({ decision: isText }, { arguments: isText, reason: isText }),
+  },
 );
 
 const ofVersion = { version_id: isId, created_at: isTime };
@@ -161,7 +215,7 @@ const answerVersion = exactly(
     by: oneOf("model", "user"),
     status: oneOf("running", "completed", "aborted", "error", "timeout"),
     model_type: oneOf("chat", "image-gen", "image-edit", "audio-stt", "audio-tts"),
-    output: listOf(tagged("type", items)),
+    output,
     references: listOf(reference),
     notices: listOf(isText),
   },
@@ -174,10 +228,10 @@ const answerVersion = exactly(
     continues: isId,
     masked_with: isText,
     child_references: listOf(childReference),
-    inputs: listOf(input),
+    child_tasks: recordOf(isText, childTask),
+    approvals: listOf(approval),
     error: exactly({ phase: oneOf("model", "tool", "approval"), code: isText, message: isText }),
-    usage,
-    tree_usage: usage,
+    ...ofTask,
     time_ms: isAmount,
     chain,
   },

@@ -1,15 +1,10 @@
 import { unreachable } from "../../error.ts";
 import type { Usage } from "../../items.ts";
 import { addUsage, noUsage } from "../../usage.ts";
+import { answerTree } from "../answer-task.ts";
 import { answerChain, chosenVersion, currentPath } from "../path.ts";
-import type {
-  AnswerStatus,
-  AnswerVersion,
-  CallRecord,
-  ChainStats,
-  Chat,
-  UserVersion,
-} from "../shapes.ts";
+import type { AnswerStatus, AnswerVersion, Chat, UserVersion } from "../shapes.ts";
+import { callRecords, chainStats, type CallRecord, type ChainStats } from "../tool-chain.ts";
 import { contextText } from "./context-text.ts";
 import { inputParts, plainText, saidIn } from "./said.ts";
 
@@ -72,7 +67,7 @@ export function gluedAnswer(versions: readonly AnswerVersion[]): GluedAnswer {
     hintSize: log.length,
     userPromptSlice: log === "" ? undefined : [log.length, content.length],
     toolChainResult: {
-      toolCallHistory: versions.flatMap((version) => version.chain?.calls ?? callsOf(version)),
+      toolCallHistory: versions.flatMap((version) => callRecords(answerTree(version))),
       stats: statsOf(versions),
       status: last?.status ?? "completed",
       error: last?.error?.message,
@@ -147,37 +142,15 @@ function storedAnswer(versions: readonly AnswerVersion[]): GluedPayload {
   };
 }
 
-/** Of an answer that nobody has recorded, such as an imported one. */
-function callsOf({ output }: AnswerVersion): CallRecord[] {
-  const records: CallRecord[] = [];
-  let round = 0;
-  let called = false;
-  for (const item of output) {
-    if (item.type !== "tool_call") {
-      if (item.type === "tool_result") called = false;
-      continue;
-    }
-    if (!called) round += 1;
-    called = true;
-    const result = output.find((one) => one.type === "tool_result" && one.call_id === item.call_id);
-    records.push({
-      call_id: item.call_id,
-      round,
-      name: item.name,
-      arguments: item.arguments,
-      outcome: item.outcome ?? "completed",
-      ...(result?.type === "tool_result" ? { result: plainText(result.block_list) } : {}),
-    });
-  }
-  return records;
-}
-
 function statsOf(versions: readonly AnswerVersion[]): ChainStats {
   const outcomes: Record<string, number> = {};
   const sum = { rounds: 0, calls: 0, model_ms: 0, tool_ms: 0, waited_ms: 0 };
   for (const version of versions) {
-    const stats = version.chain?.stats ?? statsOfCalls(callsOf(version));
+    const tree = answerTree(version);
+    const stats = chainStats(tree);
     for (const name of numbers) sum[name] += stats[name];
+    // An imported answer has no rounds but those of its calls.
+    if (version.round === undefined) sum.rounds += callRecords(tree).at(-1)?.round ?? 0;
     for (const [outcome, times] of Object.entries(stats.outcomes))
       outcomes[outcome] = (outcomes[outcome] ?? 0) + times;
   }
@@ -185,10 +158,3 @@ function statsOf(versions: readonly AnswerVersion[]): ChainStats {
 }
 
 const numbers = ["rounds", "calls", "model_ms", "tool_ms", "waited_ms"] as const;
-
-function statsOfCalls(calls: readonly CallRecord[]): ChainStats {
-  const outcomes: Record<string, number> = {};
-  for (const { outcome } of calls) outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
-  const rounds = calls.at(-1)?.round ?? 0;
-  return { rounds, calls: calls.length, outcomes, model_ms: 0, tool_ms: 0, waited_ms: 0 };
-}

@@ -1,12 +1,15 @@
 import { blobsIn } from "../../blobs.ts";
 import type { JsonValue } from "../../json.ts";
-import type { OutputItem } from "../../items.ts";
+import type { OutputItem, RetractedItem } from "../../items.ts";
+import type { TaskState } from "../../state.ts";
+import { hasEnded } from "../../task-status.ts";
 import { wellFormedJson } from "../../well-formed.ts";
 import type { ChatVariable } from "../chat-store.ts";
 import { maxMessages, tooManyMessages } from "../chat-limits.ts";
 import { isPlainObject, problem, type Check } from "../check-value.ts";
 import { isRunning } from "../running.ts";
 import type { AnswerVersion, Chat, ChatNode } from "../shapes.ts";
+import { upgradeNode } from "../upgrade-answer.ts";
 import { chatFaults } from "../validate-chat.ts";
 import { isBase64, mediaTypeOf } from "./blob-text.ts";
 import { checkChatFile, checkNode } from "./chat-file.ts";
@@ -84,7 +87,7 @@ export function* chatsFromJsonSteps(value: unknown, world: ImportWorld): Generat
   return {
     ok: true,
     chats: file.chats.map(({ chat, replays, variables = [] }): ImportedChat => ({
-      chat: { ...chat, chat_id: world.newId("chat"), nodes: stopped(chat.nodes) },
+      chat: { ...chat, chat_id: world.newId("chat"), nodes: imported(chat.nodes) },
       replays,
       variables,
     })),
@@ -196,26 +199,46 @@ function checkBlob(hash: string, { media_type, base64 }: FileBlob, world: Import
     : problem(`${path}.base64`, "is not what its hash says");
 }
 
-function stopped(nodes: Chat["nodes"]): Record<string, ChatNode> {
+function imported(nodes: Chat["nodes"]): Record<string, ChatNode> {
   return Object.fromEntries(
-    Object.entries(nodes).map(([id, node]) =>
-      node.kind === "answer" && isRunning(node)
+    Object.entries(nodes).map(([id, stored]) => {
+      const node = upgradeNode(stored);
+      return node.kind === "answer" && isRunning(node)
         ? [id, { ...node, versions: node.versions.map(stoppedVersion) }]
-        : [id, node],
-    ),
+        : [id, node];
+    }),
   );
 }
 
 function stoppedVersion(version: AnswerVersion): AnswerVersion {
   if (version.status !== "running") return version;
-  const { waiting: _waiting, ...rest } = version;
-  return { ...rest, status: "aborted", output: version.output.map(stoppedItem) };
+  const { waiting: _waiting, child_tasks, approvals, ...rest } = version;
+  const stopped = Object.entries(child_tasks ?? {}).map(([id, task]) => [id, stoppedTask(task)]);
+  return {
+    ...rest,
+    status: "aborted",
+    output: version.output.map(stoppedItem),
+    ...(child_tasks && {
+      child_tasks: Object.fromEntries(stopped) as NonNullable<typeof child_tasks>,
+    }),
+    ...(approvals && {
+      approvals: approvals.map((one) =>
+        one.status === "pending" ? { ...one, status: "expired" } : one,
+      ),
+    }),
+  };
 }
 
-function stoppedItem(item: OutputItem): OutputItem {
+function stoppedTask(task: TaskState): TaskState {
+  if (hasEnded(task.status)) return task;
+  return { ...task, status: "canceled", output: task.output.map(stoppedItem) };
+}
+
+function stoppedItem<Item extends OutputItem | RetractedItem>(item: Item): Item {
   const open =
-    item.status === "in_progress" ||
-    item.status === "executing" ||
-    item.status === "awaiting_approval";
+    item.type !== "retracted" &&
+    (item.status === "in_progress" ||
+      item.status === "executing" ||
+      item.status === "awaiting_approval");
   return open ? { ...item, status: "incomplete" } : item;
 }

@@ -1,15 +1,25 @@
 import { unreachable } from "../../error.ts";
 import type { Block, InputItem, OutputItem } from "../../items.ts";
+import { isItem } from "../../content.ts";
+import { publicItem } from "../../view.ts";
+import { answerTree } from "../answer-task.ts";
 import type { AnswerVersion, Attachment } from "../shapes.ts";
 
-/** An answer's items in their order, with what the user said into it where the model heard it. */
-export function saidIn({ output, inputs = [] }: AnswerVersion): (OutputItem | InputItem)[] {
+/**
+ * An answer's items in their order, with what the user said into it where the model heard it. What a sub-agent did stands in
+ * the result of its call.
+ */
+export function saidIn(version: AnswerVersion): (OutputItem | InputItem)[] {
+  const { output, inputs = [] } = version;
+  const tree = answerTree(version);
+  const root = tree.tasks[tree.root_task_id];
   const said: (OutputItem | InputItem)[] = [];
   for (let index = 0; index <= output.length; index += 1) {
     for (const { item, taken_at = output.length } of inputs)
       if (Math.min(taken_at, output.length) === index) said.push(item);
     const item = output[index];
-    if (item !== undefined) said.push(item);
+    if (item !== undefined && item.type !== "retracted" && root !== undefined)
+      said.push(publicItem(tree, root, item));
   }
   return said;
 }
@@ -85,17 +95,6 @@ export function inputParts({ content }: InputItem): { text: string; attachments:
   }
   return { text: texts.join("\n\n"), attachments };
 }
-
-function isItem(one: Block | OutputItem): one is OutputItem {
-  return itemTypes.has(one.type);
-}
-
-const itemTypes: ReadonlySet<string> = new Set<OutputItem["type"]>([
-  "reasoning",
-  "tool_call",
-  "tool_result",
-  "message",
-]);
 
 /** A data url would be longer than all that stands around it. */
 function address(url: string): string {

@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import type { OutputItem } from "@deltawire/tasks";
 import { expect, test } from "vitest";
 import { chatToGlued, currentPath, gluedAnswer, type AnswerVersion } from "@deltawire/tasks/chats";
 import { runs } from "../../../../../test/runs.ts";
@@ -62,19 +63,24 @@ test("an answer that failed in its tools has an empty slice and tells its error"
 });
 
 test("versions that go on from one another are one answer with one history", () => {
-  const recorded = {
-    calls: [{ call_id: "call_2", round: 1, name: "read", arguments: "{}", outcome: "failed" }],
-    stats: { rounds: 2, calls: 1, outcomes: { failed: 1 }, model_ms: 5, tool_ms: 6, waited_ms: 7 },
-  };
+  const failed = call("read", "{}", "gone", "call_2").map((item): OutputItem =>
+    item.type === "tool_call" ? { ...item, outcome: "failed" } : item,
+  );
   const glued = gluedAnswer([
     version([[...call("search", "{}", "red"), text("It")], { status: "aborted" }]),
-    version([[text(" is red.")], { chain: recorded }]),
+    version([[...failed, text(" is red.")], { round: 2, model_ms: 5, waited_ms: 7 }]),
   ]);
-  expect(glued.content.slice(glued.hintSize)).toBe("It\n\n is red.");
+  expect(glued.content.slice(glued.hintSize)).toBe(" is red.");
   expect(glued.toolChainResult).toMatchObject({
     status: "completed",
     toolCallHistory: [{ call_id: "call_1" }, { call_id: "call_2" }],
-    stats: { rounds: 3, calls: 2, outcomes: { completed: 1, failed: 1 }, waited_ms: 7 },
+    stats: {
+      rounds: 3,
+      calls: 2,
+      outcomes: { completed: 1, failed: 1 },
+      model_ms: 5,
+      waited_ms: 7,
+    },
   });
 });
 

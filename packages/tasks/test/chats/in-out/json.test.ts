@@ -18,6 +18,7 @@ import { anyChat } from "./any-chat.ts";
 import {
   answer,
   blobUrl,
+  childTask,
   dot,
   kept,
   sampleBlobs,
@@ -128,15 +129,13 @@ test("an answer that ran when it was exported was stopped", () => {
 
 test("what was mended on the way to an answer comes in again, and nothing else in its place", () => {
   const written = new WrittenChat({}, sampleWorld());
-  const stats = { rounds: 1, calls: 0, outcomes: {}, model_ms: 1, tool_ms: 0, waited_ms: 0 };
   const warnings = [{ code: "reply_repaired", message: "1 x call_id_made", count: 2 }];
-  const chain = { calls: [], stats, warnings };
-  const node = written.answer(written.user(null), "", { ...answer([]), chain });
+  const node = written.answer(written.user(null), "", { ...answer([]), round: 1, warnings });
   const file = exported(written.chat, {});
   const imported = whole(chatsFromJson(file, sampleWorld("new"))).chats[0]?.chat.nodes[node];
-  expect(imported).toMatchObject({ versions: [{ chain }] });
-  const path = ["chats", "0", "chat", "nodes", node, "versions", "0", "chain", "warnings"];
-  const place = `chats[0].chat.nodes.${node}.versions[0].chain.warnings`;
+  expect(imported).toMatchObject({ versions: [{ round: 1, warnings }] });
+  const path = ["chats", "0", "chat", "nodes", node, "versions", "0", "warnings"];
+  const place = `chats[0].chat.nodes.${node}.versions[0].warnings`;
   expect(problems(changed(file, [...path, "0", "count"], "2"))).toEqual([
     expect.stringContaining(`${place}[0].count: `),
   ]);
@@ -147,9 +146,8 @@ test("what was mended on the way to an answer comes in again, and nothing else i
 
 test("what sub-agents cited and why they failed comes in again, and nothing else in its place", () => {
   const written = new WrittenChat({}, sampleWorld());
-  const stats = { rounds: 1, calls: 1, outcomes: {}, model_ms: 1, tool_ms: 0, waited_ms: 0 };
-  const error = { code: "upstream_refused", message: "it is closed" };
-  const call = { call_id: "call_1", round: 1, name: "ask", arguments: "{}", outcome: "failed" };
+  const error = { code: "upstream_refused", message: "it is closed", retryable: false };
+  const child_tasks = { call_1: childTask("task_1", "call_1", [], { status: "failed", error }) };
   const child_references = [
     {
       task_id: "call_1",
@@ -167,19 +165,19 @@ test("what sub-agents cited and why they failed comes in again, and nothing else
       source: { task_id: "call_1", reference_id: 1 },
     },
   ];
-  const chain = { calls: [{ ...call, error, changed_arguments: "{}" }], stats };
-  const node = written.answer(written.user(null), "", { ...answer([]), child_references, chain });
+  const task = { task_id: "task_1", child_references, child_tasks };
+  const node = written.answer(written.user(null), "", { ...answer([]), ...task });
   const file = exported(written.chat, {});
   const imported = whole(chatsFromJson(file, sampleWorld("new"))).chats[0]?.chat.nodes[node];
-  expect(imported).toMatchObject({ versions: [{ child_references, chain }] });
+  expect(imported).toMatchObject({ versions: [task] });
   const path = ["chats", "0", "chat", "nodes", node, "versions", "0"];
   const place = `chats[0].chat.nodes.${node}.versions[0]`;
   const { task_id: _task, ...without } = child_references[0] ?? {};
   expect(problems(changed(file, [...path, "child_references", "0"], without))).toEqual([
     expect.stringContaining(`${place}.child_references[0].task_id: `),
   ]);
-  expect(problems(changed(file, [...path, "chain", "calls", "0", "error"], "closed"))).toEqual([
-    expect.stringContaining(`${place}.chain.calls[0].error: `),
+  expect(problems(changed(file, [...path, "child_tasks", "call_1", "error"], "closed"))).toEqual([
+    expect.stringContaining(`${place}.child_tasks.call_1.error: `),
   ]);
 });
 

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { AnswerVersion, Chat, FileBlob, ImportWorld, NewAnswer } from "@deltawire/tasks/chats";
-import type { JsonObject } from "@deltawire/tasks";
+import type { JsonObject, OutputItem, TaskState } from "@deltawire/tasks";
 import { WrittenChat } from "../written-chat.ts";
 
 /** Ids that count up, and a clock that stands. */
@@ -49,7 +49,7 @@ export function answer(output: AnswerVersion["output"], more: Partial<NewAnswer>
   };
 }
 
-export function text(words: string, id = "msg_1"): AnswerVersion["output"][number] {
+export function text(words: string, id = "msg_1"): OutputItem {
   return {
     type: "message",
     id,
@@ -59,12 +59,7 @@ export function text(words: string, id = "msg_1"): AnswerVersion["output"][numbe
   };
 }
 
-export function call(
-  name: string,
-  args: string,
-  result: string,
-  id = "call_1",
-): AnswerVersion["output"] {
+export function call(name: string, args: string, result: string, id = "call_1"): OutputItem[] {
   return [
     {
       type: "tool_call",
@@ -118,6 +113,41 @@ export function sampleChat(): Chat {
   return written.chat;
 }
 
+/** The task of a sub-agent that has ended. */
+export function childTask(
+  parent: string,
+  taskId: string,
+  output: TaskState["output"],
+  more: Partial<TaskState> = {},
+): TaskState {
+  return {
+    task_id: taskId,
+    info: {
+      root_task_id: "task_1",
+      parent_task_id: parent,
+      parent_call_id: taskId,
+      attempt: 1,
+      depth: 1,
+      agent: "helper",
+      model: "demo-1",
+      status: "created",
+      limits: {},
+      created_at: "2026-03-01T10:00:00.000Z",
+      protocol_version: "1.0",
+    },
+    status: "completed",
+    output,
+    usage: { input_tokens: 0, output_tokens: 0, total_tokens: 0 },
+    round: 1,
+    round_done: true,
+    round_started_at_index: 0,
+    epoch: 0,
+    executions: [],
+    inputs: [],
+    ...more,
+  };
+}
+
 const researched = answer(
   [
     {
@@ -141,12 +171,15 @@ const researched = answer(
       id: "out_2",
       call_id: "task_child",
       outcome: "completed",
-      block_list: [text("The helper says red.", "msg_child")],
+      block_list: [],
     },
     text("A red dot [^1], not `[^1]`.", "msg_2"),
   ],
   {
     task_id: "task_1",
+    child_tasks: {
+      task_child: childTask("task_1", "task_child", [text("The helper says red.", "msg_child")]),
+    },
     references: [
       {
         reference_id: 1,

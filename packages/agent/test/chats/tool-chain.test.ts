@@ -1,5 +1,6 @@
-import { ChainRecorder, defineTool, ModelError } from "@deltawire/agent";
-import type { TaskEvent } from "@deltawire/tasks";
+import { defineTool, ModelError } from "@deltawire/agent";
+import { emptyTree, reduce, type TaskEvent } from "@deltawire/tasks";
+import { callRecords, chainStats, chainWarnings } from "@deltawire/tasks/chats";
 import { expect, test } from "vitest";
 import { help, helper } from "../helpers.ts";
 import {
@@ -24,9 +25,8 @@ async function recordOf(started: Started) {
 }
 
 function recorded(events: readonly TaskEvent[]) {
-  const recorder = new ChainRecorder();
-  for (const event of events) recorder.push(event);
-  return recorder.record();
+  const tree = reduce(emptyTree, events);
+  return { calls: callRecords(tree), stats: chainStats(tree), warnings: chainWarnings(tree) };
 }
 
 const tools = [
@@ -194,9 +194,9 @@ test("why a tool failed is not told where a person has refused its result", asyn
   });
   const started = await start(agent);
   await decide(started, { decision: "redact", replacement: "nothing" });
-  const { record } = await recordOf(started);
+  const { record, state } = await recordOf(started);
   expect(record.calls).toMatchObject([{ outcome: "failed" }]);
-  expect(JSON.stringify(record)).not.toContain("the secret");
+  expect(JSON.stringify([record, state])).not.toContain("the secret");
 });
 
 test("a call that was taken back is not told, and its round counts once", async () => {
@@ -215,7 +215,7 @@ test("what was mended or asked for again is told once, with how often, that of s
     { agents: [anna] },
   );
   const { record, events } = await recordOf(await start(agent));
-  const { warnings = [] } = record;
+  const { warnings } = record;
   expect(warnings).toContainEqual({
     code: "model_asked_again",
     message: expect.stringContaining("closed the stream") as string,
@@ -238,5 +238,6 @@ test("half a log is told as far as it goes, and no log as nothing", async () => 
   expect(recorded([])).toEqual({
     calls: [],
     stats: { rounds: 0, calls: 0, outcomes: {}, model_ms: 0, tool_ms: 0, waited_ms: 0 },
+    warnings: [],
   });
 });
