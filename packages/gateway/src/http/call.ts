@@ -2,7 +2,16 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ClientConfig } from "../config/config.ts";
 import type { ExchangeRecord } from "../upstream/upstream-client.ts";
 import { Problem } from "../problem.ts";
-import type { BodyLimits } from "./request-body.ts";
+import type { BodyMemory } from "./body-memory.ts";
+
+export interface BodyLimits {
+  /** The largest body in bytes, unpacked. */
+  readonly maxBytes: number;
+  /** The most values of a JSON body. */
+  readonly maxJsonValues: number;
+  /** What all requests in progress share. */
+  readonly memory: BodyMemory;
+}
 
 /** One request of a client, and what the log will tell of it. */
 export interface Call {

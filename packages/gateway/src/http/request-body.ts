@@ -10,21 +10,11 @@ import {
   type JsonLimits,
 } from "@deltawire/wire";
 import { runInTurns } from "@deltawire/agent";
-import type { BodyMemory } from "./body-memory.ts";
 import type { Call } from "./call.ts";
 import { parseJsonSteps } from "./parse-json-steps.ts";
 import { Problem } from "../problem.ts";
 
 /** Bounds of every request body. */
-export interface BodyLimits {
-  /** The largest body in bytes, unpacked. */
-  readonly maxBytes: number;
-  /** The most values of a JSON body. */
-  readonly maxJsonValues: number;
-  /** What all requests in progress share. */
-  readonly memory: BodyMemory;
-}
-
 type BodyCall = Pick<Call, "request" | "response" | "bodyLimits">;
 
 /**

@@ -1,18 +1,25 @@
-import type { Asking, Changed, Sent } from "@deltawire/agent";
+import type { Asking, Changed, Chats, Sent } from "@deltawire/agent";
+import type { BlobStore } from "@deltawire/tasks";
 import { nodeOf, patchBetween } from "@deltawire/tasks/chats";
-import type { ChangedReply, SentReply, StoppedReply } from "@deltawire/tasks/chats";
+import type { ChangedReply, ChatStore, SentReply, StoppedReply } from "@deltawire/tasks/chats";
 import { readEdit, readNode, readSend, readStop } from "../chats/chat-bodies.ts";
 import { withKeptAttachments } from "../chats/kept-attachments.ts";
+import type { KeyedRequests } from "../tasks/keyed-requests.ts";
 import { sendJson, type Call } from "./call.ts";
 import { Problem } from "../problem.ts";
 import { readJson } from "./request-body.ts";
-import type { ChatServer } from "./serve-chats.ts";
 import type { Handler, TaskHandlers } from "./server.ts";
 import { idempotencyKey, served } from "./task-calls.ts";
 
+export interface AnswerServer {
+  chats: Chats;
+  store: ChatStore & BlobStore;
+  keyed: KeyedRequests;
+}
+
 /** The handlers of the routes by which answers are asked for and stopped. */
-export function answerHandlers(server: ChatServer): TaskHandlers {
-  const handler = (serve: (call: Call, server: ChatServer) => Promise<void>): Handler =>
+export function answerHandlers(server: AnswerServer): TaskHandlers {
+  const handler = (serve: (call: Call, server: AnswerServer) => Promise<void>): Handler =>
     served(serve, server);
   return {
     "send message": handler(send),
@@ -23,18 +30,18 @@ export function answerHandlers(server: ChatServer): TaskHandlers {
   };
 }
 
-async function send(call: Call, server: ChatServer): Promise<void> {
+async function send(call: Call, server: AnswerServer): Promise<void> {
   const asked = readSend(await readJson(call));
   const message = await withKeptAttachments(asked, server.store);
   return answerOnce(call, server, message, (request) => server.chats.send(call.rest, request));
 }
 
-async function rerun(call: Call, server: ChatServer): Promise<void> {
+async function rerun(call: Call, server: AnswerServer): Promise<void> {
   const asked = readNode(await readJson(call));
   return answerOnce(call, server, asked, (request) => server.chats.rerun(call.rest, request));
 }
 
-async function edit(call: Call, server: ChatServer): Promise<void> {
+async function edit(call: Call, server: AnswerServer): Promise<void> {
   const { chats, store } = server;
   const asked = readEdit(await readJson(call));
   if (idempotencyKey(call) !== undefined) await checkThatItIsSent(call, server, asked);
@@ -42,14 +49,14 @@ async function edit(call: Call, server: ChatServer): Promise<void> {
   return answerOnce(call, server, message, (request) => chats.editMessage(call.rest, request));
 }
 
-async function continueAnswer(call: Call, server: ChatServer): Promise<void> {
+async function continueAnswer(call: Call, server: AnswerServer): Promise<void> {
   const asked = readNode(await readJson(call));
   return answerOnce(call, server, asked, (request) =>
     server.chats.continueAnswer(call.rest, request),
   );
 }
 
-async function stop(call: Call, { chats }: ChatServer): Promise<void> {
+async function stop(call: Call, { chats }: AnswerServer): Promise<void> {
   const asked = readStop(await readJson(call, { whenEmpty: {} }));
   const { answers: data, since } = await chats.stop(call.rest, asked);
   sendJson(call.response, 200, { data, ...since } satisfies StoppedReply);
@@ -58,7 +65,7 @@ async function stop(call: Call, { chats }: ChatServer): Promise<void> {
 /** An edit is known again by the task that it starts; one that starts none would be made twice. */
 async function checkThatItIsSent(
   { rest }: Call,
-  { chats }: ChatServer,
+  { chats }: AnswerServer,
   { node_id, send }: { node_id: string; send: boolean },
 ): Promise<void> {
   const kept = await chats.open(rest);
@@ -73,7 +80,7 @@ async function checkThatItIsSent(
 /** Asks, and with a key once: the promised task says whether it was asked before. */
 async function answerOnce<Request extends Asking>(
   call: Call,
-  { keyed }: ChatServer,
+  { keyed }: AnswerServer,
   request: Request,
   ask: (request: Request) => Promise<Sent | Changed>,
 ): Promise<void> {

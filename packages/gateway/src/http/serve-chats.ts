@@ -1,5 +1,5 @@
 import type { Chats, ExportFormat } from "@deltawire/agent";
-import { blobPath, type BlobStore } from "@deltawire/tasks";
+import { blobPath } from "@deltawire/tasks";
 import { chatUsage, maxChatFileValues, removalSummary, summaryOf } from "@deltawire/tasks/chats";
 import type {
   BlobReply,
@@ -8,7 +8,6 @@ import type {
   ChatReply,
   ChatSearchReply,
   ChatSinceReply,
-  ChatStore,
   EditsReply,
   ImportReply,
   KeptChat,
@@ -21,19 +20,15 @@ import { readEdits, readExtract, readNewChat, readUndo } from "../chats/chat-bod
 import { attachmentHeader, fileNameOf, pagePolicy } from "../chats/export-file.ts";
 import { invalid } from "../tasks/body-fields.ts";
 import type { EventStreams } from "../tasks/follow/event-streams.ts";
-import type { KeyedRequests } from "../tasks/keyed-requests.ts";
 import { sendJson, type Call } from "./call.ts";
 import { pageOf, readLimit } from "./listed-page.ts";
 import { Problem } from "../problem.ts";
 import { readBytes, readJson } from "./request-body.ts";
-import { answerHandlers, changedReply } from "./serve-chat-answers.ts";
+import { answerHandlers, changedReply, type AnswerServer } from "./serve-chat-answers.ts";
 import type { Handler, TaskHandlers } from "./server.ts";
 import { headerOf, idempotencyKey, readStamp, served } from "./task-calls.ts";
 
-export interface ChatServer {
-  chats: Chats;
-  store: ChatStore & BlobStore;
-  keyed: KeyedRequests;
+export interface ChatServer extends AnswerServer {
   streams: EventStreams;
   choices: () => Promise<ChatChoices>;
 }

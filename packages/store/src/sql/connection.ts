@@ -1,5 +1,7 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
-import { beginWriting } from "./dialect.ts";
+
+/** Takes the right to write at once: a transaction that asks for it in the middle cannot wait for it. */
+const beginWriting = "BEGIN IMMEDIATE";
 
 /** What the named queries take. Each text is prepared once. */
 export class Connection {

@@ -2,12 +2,9 @@ import type { StoreErrorCode } from "@deltawire/tasks";
 import type { Connection } from "./connection.ts";
 
 /*
- * What is SQLite's own: pragmas, error numbers, the words of a transaction. The queries beside this file keep to what
+ * What is SQLite's own: pragmas, error numbers and the marks of a file. The queries beside this file keep to what
  * PostgreSQL says too (upserts by ON CONFLICT, RETURNING), but for `?` and WITHOUT ROWID.
  */
-
-/** Takes the right to write at once: a transaction that asks for it in the middle cannot wait for it. */
-export const beginWriting = "BEGIN IMMEDIATE";
 
 /** Marks a file as ours, in its header: "dwst". */
 export const applicationId = 0x64777374;

@@ -3,7 +3,6 @@ import type { RepairCode, Repairs } from "../repairs.ts";
 import { ReplyBudget } from "../reply-budget.ts";
 import type { ChatToolCallDelta } from "../shapes/chat-reply.ts";
 import { ArgumentsBuffer, canonical } from "./arguments.ts";
-import { isPlainInput } from "./custom-input.ts";
 import { hasUnknownFields, joinedName, readFragment, unknownFieldsOf } from "./fragment.ts";
 
 export interface AssembledCall {
@@ -539,4 +538,9 @@ function contains(text: string, earlier: string): boolean {
 
 function isEmpty(fields: object): boolean {
   return Object.keys(fields).length === 0;
+}
+
+/** True if a custom tool's input was sent as plain text: only a finish shows that such a text is complete. */
+export function isPlainInput(received: string, finished: boolean): boolean {
+  return finished && !received.trimStart().startsWith("{");
 }

@@ -1,6 +1,6 @@
 import { unreachable } from "../error.ts";
 import { isObject, parseJson } from "../json.ts";
-import type { CallEvent } from "./assembler.ts";
+import { isPlainInput, type CallEvent } from "./assembler.ts";
 
 /** `{"input":"` and the blanks that JSON allows between. Longer than this many characters, it is something else. */
 const opening = /^\s*\{\s*"input"\s*:\s*"/;
@@ -97,11 +97,6 @@ export class CustomInput {
     this.#state = { at: "input", escape: text.slice(end) };
     return unescape(text.slice(0, end));
   }
-}
-
-/** True if a custom tool's input was sent as plain text: only a finish shows that such a text is complete. */
-export function isPlainInput(received: string, finished: boolean): boolean {
-  return finished && !received.trimStart().startsWith("{");
 }
 
 const QUOTE = 34;
