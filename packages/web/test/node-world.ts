@@ -1,5 +1,6 @@
 import { onTestFinished } from "vitest";
-import { memoryStorage, type KeptStorage, type Leaving, type World } from "../src/browser/world.ts";
+import { memoryStorage, type BrowserStorage } from "../src/browser/storage.ts";
+import type { Leaving, World } from "../src/browser/world.ts";
 import { cell, type Cell } from "../src/cell.ts";
 import { createPage } from "../src/state/create-page.ts";
 import type { Page } from "../src/state/page.ts";
@@ -14,7 +15,7 @@ export interface NodeWorld extends World {
 /** A tab without a browser: Node's fetch, and timers that a test can run faster. */
 export function nodeWorld(
   base: string,
-  { storage = memoryStorage(), faster = 1 }: { storage?: KeptStorage; faster?: number } = {},
+  { storage = memoryStorage(), faster = 1 }: { storage?: BrowserStorage; faster?: number } = {},
 ): NodeWorld {
   const now = { visible: true, online: true };
   const listeners = new Set<() => void>();

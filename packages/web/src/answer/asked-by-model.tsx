@@ -1,7 +1,7 @@
 import type { ToolCallItem } from "@deltawire/tasks";
 import { LongText } from "../blocks/long-text.tsx";
 import { Fold } from "../parts/signs.tsx";
-import { readableArguments } from "../texts/readable-arguments.ts";
+import { readableArguments } from "../texts/revealed.ts";
 import { useWords } from "../words/use-words.ts";
 import { answerWords } from "./words.ts";
 

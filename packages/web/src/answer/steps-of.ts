@@ -1,7 +1,7 @@
 import type { Block, TaskInput, ToolCallItem, ToolResultItem } from "@deltawire/tasks";
 import { once } from "../once.ts";
 import { isSame } from "../same.ts";
-import { readableArguments } from "../texts/readable-arguments.ts";
+import { readableArguments } from "../texts/revealed.ts";
 import type { CallNotes, TaskParts } from "./task-parts.ts";
 import {
   callsOf,

@@ -1,27 +1,23 @@
-import { lazy, Suspense, useState } from "react";
+import { lazy, Suspense, useState, useSyncExternalStore } from "react";
 import { ApprovalTray, useTitleCount } from "../approvals/tray.tsx";
 import { Conversation } from "../chat/conversation.tsx";
 import { NewChat } from "../chat/new-chat.tsx";
 import { useCell } from "../hooks/use-cell.ts";
-import { useCommands } from "../hooks/use-commands.ts";
-import { usePage } from "../hooks/use-page.ts";
+import { useCommands, usePage } from "../hooks/use-page.ts";
 import { ChatList, useListCommands } from "../list/chat-list.tsx";
 import { IconButton } from "../parts/button.tsx";
-import { Icon } from "../parts/icon.tsx";
+import { Icon, type IconName } from "../parts/icon.tsx";
 import { Menu } from "../parts/menu.tsx";
 import { Spinner } from "../parts/signs.tsx";
 import { Toasts } from "../parts/toasts.tsx";
 import { hashOf, type Route } from "../browser/route.ts";
 import { unreachable } from "../unreachable.ts";
 import { useWords } from "../words/use-words.ts";
-import { ConnectionNotice } from "./connection-notice.tsx";
+import { ConnectionNotice, StoreNotice } from "./connection-notice.tsx";
 import { FailureGuard } from "./failure-guard.tsx";
 import { Palette } from "./palette.tsx";
-import { places } from "./places.ts";
 import { PreferencesDialog } from "./preferences-dialog.tsx";
 import { ShortcutsDialog } from "./shortcuts-dialog.tsx";
-import { useNarrow } from "./use-narrow.ts";
-import { StoreNotice } from "./store-notice.tsx";
 import { useShortcuts } from "./use-shortcuts.ts";
 import { appWords } from "./words.ts";
 import "./app.css";
@@ -232,4 +228,33 @@ function AppMenu({ onOpen, onTheme }: { onOpen: (open: Open) => void; onTheme: (
 function skipToContent(event: { preventDefault: () => void }): void {
   event.preventDefault();
   document.querySelector<HTMLElement>("#content")?.focus();
+}
+
+/** Where the navigation leads. */
+interface Place {
+  readonly name: "chats" | "upstreams";
+  readonly icon: IconName;
+  readonly route: Route;
+  /** What is shown there. */
+  readonly shows: readonly Route["is"][];
+}
+
+const places: readonly Place[] = [
+  { name: "chats", icon: "quote", route: { is: "new" }, shows: ["new", "chat", "tree"] },
+  { name: "upstreams", icon: "plug", route: { is: "upstreams" }, shows: ["upstreams"] },
+];
+
+const narrow = "(max-width: 860px)";
+
+/** Whether the list lies over the content instead of beside it. */
+function useNarrow(): boolean {
+  return useSyncExternalStore(
+    (listener) => {
+      const query = matchMedia(narrow);
+      query.addEventListener("change", listener);
+      return () => query.removeEventListener("change", listener);
+    },
+    () => matchMedia(narrow).matches,
+    () => false,
+  );
 }

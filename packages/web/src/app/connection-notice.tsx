@@ -65,3 +65,27 @@ function useSecondsUntil(time: number | undefined): number | undefined {
   }, [time]);
   return time === undefined ? undefined : Math.ceil((time - now) / 1000);
 }
+
+/** Says that there are no chats because the gateway cannot open its store, and what to do about it. */
+export function StoreNotice() {
+  const connection = useCell(usePage().connection);
+  const words = useWords(appWords);
+  const store = connection.is === "lost" ? connection.store : undefined;
+  if (store === undefined) return null;
+  return (
+    <div className="app-store" role="alert">
+      <Icon name="warning" />
+      <div>
+        <strong>{store.isInUse ? words.storeInUse : words.storeProblem}</strong>
+        {store.isInUse && (
+          <p>
+            {words.storeInUseAdvice} <code>--data FOLDER --port N</code>
+          </p>
+        )}
+        <p className="plain-text" dir="auto">
+          {store.message}
+        </p>
+      </div>
+    </div>
+  );
+}

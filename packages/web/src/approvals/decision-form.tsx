@@ -5,7 +5,7 @@ import { usePage } from "../hooks/use-page.ts";
 import { Button } from "../parts/button.tsx";
 import { Field, TextArea } from "../parts/field.tsx";
 import type { Writing, Written } from "../state/written-decisions.ts";
-import { readableArguments } from "../texts/readable-arguments.ts";
+import { readableArguments } from "../texts/revealed.ts";
 import { unreachable } from "../unreachable.ts";
 import { checkArguments, expectedArguments, type ArgumentProblem } from "./check-arguments.ts";
 import { approvedOnce } from "./choices.tsx";

@@ -1,6 +1,7 @@
 import type { Schedule } from "@deltawire/tasks";
 import { createRouter, type Router } from "./route.ts";
 import { inFrame } from "./frames.ts";
+import { storageOf, type BrowserStorage } from "./storage.ts";
 
 /** What the page needs of the browser, so that all else runs without one. */
 export interface World {
@@ -13,9 +14,9 @@ export interface World {
   /** In ms since 1970. */
   readonly now: () => number;
   readonly newId: () => string;
-  readonly storage: KeptStorage;
+  readonly storage: BrowserStorage;
   /** What this tab alone finds again after a reload; a copy of the tab begins with a copy of it. */
-  readonly tabStorage: KeptStorage;
+  readonly tabStorage: BrowserStorage;
   /** Told what another tab puts into `storage`. */
   readonly onStored: (listener: (name: string, value: string) => void) => () => void;
   readonly router: Router;
@@ -31,8 +32,6 @@ export interface World {
 
 /** A page that is hidden may live on, or end and hear of nothing more; one that is gone may come back out of a cache. */
 export type Leaving = "hidden" | "gone";
-
-export type KeptStorage = Pick<Storage, "getItem" | "setItem" | "removeItem" | "key" | "length">;
 
 /** More does not fit into a browser's timer, which would run at once. */
 const longestWaitMs = 2 ** 31 - 1;
@@ -96,27 +95,4 @@ function listen(target: EventTarget, name: string, listener: () => void): () => 
 function newId(crypto: Crypto): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
-}
-
-function storageOf(storage: () => Storage): KeptStorage {
-  try {
-    return storage();
-  } catch {
-    // A browser may refuse even to be asked.
-    return memoryStorage();
-  }
-}
-
-/** Until the page is closed. */
-export function memoryStorage(): KeptStorage {
-  const kept = new Map<string, string>();
-  return {
-    getItem: (name) => kept.get(name) ?? null,
-    setItem: (name, value) => void kept.set(name, value),
-    removeItem: (name) => void kept.delete(name),
-    key: (index) => [...kept.keys()][index] ?? null,
-    get length() {
-      return kept.size;
-    },
-  };
 }

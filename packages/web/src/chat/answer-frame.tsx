@@ -8,8 +8,7 @@ import {
 import { Answer } from "../answer/answer.tsx";
 import { Elapsed } from "../answer/elapsed.tsx";
 import { useCell } from "../hooks/use-cell.ts";
-import { usePage } from "../hooks/use-page.ts";
-import { useRunningTask } from "../hooks/use-running-task.ts";
+import { usePage, useRunningTask } from "../hooks/use-page.ts";
 import { Button, IconButton } from "../parts/button.tsx";
 import { findComposer, hasKeyboard, passesFocusTo } from "../parts/focus.ts";
 import { Menu } from "../parts/menu.tsx";

@@ -8,8 +8,7 @@ import {
 } from "@deltawire/tasks/chats";
 import { hashOf } from "../browser/route.ts";
 import { useCell } from "../hooks/use-cell.ts";
-import { useCommands } from "../hooks/use-commands.ts";
-import { usePage } from "../hooks/use-page.ts";
+import { useCommands, usePage } from "../hooks/use-page.ts";
 import { exportChat, exportEntries } from "../list/export-chat.ts";
 import { TagsDialog, useTags } from "../list/tags-dialog.tsx";
 import { listWords } from "../list/words.ts";

@@ -1,8 +1,7 @@
 import { useEffect, useId, useRef, useState } from "react";
 import { runningAnswers, type ContextSnippet, type InputDelivery } from "@deltawire/tasks/chats";
 import { useCell, usePicked } from "../hooks/use-cell.ts";
-import { useCommands } from "../hooks/use-commands.ts";
-import { usePage } from "../hooks/use-page.ts";
+import { useCommands, usePage } from "../hooks/use-page.ts";
 import { Button } from "../parts/button.tsx";
 import { focusComposer } from "../parts/focus.ts";
 import type { OpenChat } from "../state/page.ts";

@@ -1,6 +1,5 @@
 import { chosenVersion, isRunning, type ChatNode } from "@deltawire/tasks/chats";
-import { useCommands } from "../hooks/use-commands.ts";
-import { usePage } from "../hooks/use-page.ts";
+import { useCommands, usePage } from "../hooks/use-page.ts";
 import { focusComposer } from "../parts/focus.ts";
 import { useWords } from "../words/use-words.ts";
 import { editKeys, retryKeys, stopKeys } from "./composer-keys.ts";

@@ -7,7 +7,7 @@ import {
   type ModelType,
 } from "@deltawire/tasks/chats";
 import { useMemo } from "react";
-import { useCommands } from "../hooks/use-commands.ts";
+import { useCommands } from "../hooks/use-page.ts";
 import { useWords } from "../words/use-words.ts";
 import { composerWords } from "./composer-words.ts";
 

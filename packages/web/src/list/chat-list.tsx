@@ -1,8 +1,7 @@
 import { useEffect, useMemo, useRef, useState, type DragEvent } from "react";
 import type { ChatSummary } from "@deltawire/tasks/chats";
 import { useCell } from "../hooks/use-cell.ts";
-import { useCommands } from "../hooks/use-commands.ts";
-import { usePage } from "../hooks/use-page.ts";
+import { useCommands, usePage } from "../hooks/use-page.ts";
 import { Button, IconButton } from "../parts/button.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Menu, type MenuItem } from "../parts/menu.tsx";

@@ -1,7 +1,7 @@
 import type { FoundChat } from "@deltawire/tasks/chats";
 import { Button } from "../parts/button.tsx";
 import { Empty } from "../parts/signs.tsx";
-import { markedPieces } from "../texts/marked-pieces.ts";
+import { markedPieces } from "../texts/text-pieces.ts";
 import { nameInList } from "../texts/name-of-chat.ts";
 import { useFormat } from "../words/format.ts";
 import { useWords } from "../words/use-words.ts";

@@ -1,7 +1,6 @@
 import { memo, useCallback, useLayoutEffect, useRef, useState, type ReactNode } from "react";
 import type { Mark } from "@deltawire/tasks/markdown";
-import { markedPieces } from "../texts/marked-pieces.ts";
-import { growingPieces } from "../texts/text-pieces.ts";
+import { growingPieces, markedPieces } from "../texts/text-pieces.ts";
 import { Button } from "../parts/button.tsx";
 import { useCopying } from "../parts/copying.ts";
 import { useWords } from "../words/use-words.ts";

@@ -1,7 +1,6 @@
 import type { Block, Inline, ListItem, Mark } from "@deltawire/tasks/markdown";
 import { addressOf } from "../texts/address.ts";
-import { markedPieces } from "../texts/marked-pieces.ts";
-import { textPieces } from "../texts/text-pieces.ts";
+import { markedPieces, textPieces } from "../texts/text-pieces.ts";
 
 /** What a text of a block is for those who read: `end` stands behind all that is drawn in one line. */
 type Role = "words" | "code" | "formula" | "picture" | "cite" | "address" | "break" | "end";

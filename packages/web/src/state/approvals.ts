@@ -6,7 +6,7 @@ import {
   type DecisionBody,
   type PendingApproval,
 } from "@deltawire/tasks/chats";
-import type { KeptStorage } from "../browser/world.ts";
+import type { BrowserStorage } from "../browser/storage.ts";
 import { cell } from "../cell.ts";
 import type { Approvals } from "./page.ts";
 import type { Telling } from "./telling.ts";
@@ -14,7 +14,7 @@ import { createWrittenDecisions } from "./written-decisions.ts";
 
 export interface ApprovalsOptions {
   readonly client: ChatClient;
-  readonly storage: KeptStorage;
+  readonly storage: BrowserStorage;
   readonly telling: Telling;
   readonly now: () => number;
   readonly newId: () => string;

@@ -1,5 +1,5 @@
 import { backoff } from "@deltawire/tasks";
-import { ChatApiError } from "@deltawire/tasks/chats";
+import { ChatApiError, type EditsReply, type PersonEdit } from "@deltawire/tasks/chats";
 import type { World } from "../browser/world.ts";
 
 const mostTries = 6;
@@ -35,4 +35,43 @@ export async function askUntilAnswered<Reply>(
 function isPassing(failure: unknown): boolean {
   if (!(failure instanceof ChatApiError)) return false;
   return passing.has(failure.status) && failure.reason !== "store_in_use";
+}
+
+/** Still meant after somebody else has touched the chat. */
+export const lasting: ReadonlySet<PersonEdit["type"]> = new Set([
+  "rename",
+  "tag",
+  "pin_chat",
+  "settings",
+  "choose_branch",
+  "choose_version",
+  "pin",
+  "hide",
+  "bookmark",
+]);
+
+interface Editing {
+  readonly post: (revision: number) => Promise<EditsReply>;
+  readonly isLasting: boolean;
+  /** Shows what the chat has become. */
+  readonly onConflict?: (stamp: number) => Promise<void>;
+}
+
+/** Another tab may be as quick a few times, and not for ever. */
+const mostConflicts = 5;
+
+/** At the revision that the person saw; what is lasting also at the one that the chat has come to. */
+export async function editAt(revision: number, editing: Editing): Promise<EditsReply> {
+  const { post, isLasting, onConflict } = editing;
+  let at = revision;
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await post(at);
+    } catch (failure) {
+      if (!(failure instanceof ChatApiError) || failure.code !== "conflict") throw failure;
+      await onConflict?.(failure.stamp ?? 0);
+      if (!isLasting || failure.revision === undefined || tries === mostConflicts) throw failure;
+      at = failure.revision;
+    }
+  }
 }

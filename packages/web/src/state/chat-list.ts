@@ -1,12 +1,12 @@
-import {
-  type ChangedReply,
-  type ChatChange,
-  type ChatClient,
-  type ChatSummary,
-  type PersonEdit,
+import type {
+  ChangedReply,
+  ChatChange,
+  ChatClient,
+  ChatSummary,
+  PersonEdit,
 } from "@deltawire/tasks/chats";
 import { cell } from "../cell.ts";
-import { editAt } from "./editing.ts";
+import { editAt } from "./asking.ts";
 import type { ChatList, ListState } from "./page.ts";
 import type { Router } from "../browser/route.ts";
 import { textOf, type Telling } from "./telling.ts";

@@ -2,7 +2,6 @@ import { EventClient, eventsOverFetch } from "@deltawire/tasks";
 import {
   createChatClient,
   followChats,
-  type Attachment,
   type ChatChange,
   type ChatSettings,
 } from "@deltawire/tasks/chats";
@@ -23,10 +22,10 @@ import { OpenChats } from "./open-chats.ts";
 import type { Page } from "./page.ts";
 import { createPreferences } from "./preferences.ts";
 import { createChoices } from "./read-choices.ts";
-import { createTelling, textOf } from "./telling.ts";
+import { createTelling } from "./telling.ts";
 import { createToasts } from "./toasts.ts";
+import { uploadFile } from "./upload.ts";
 import { stateWords } from "./words.ts";
-import { isText } from "../texts/is-text.ts";
 
 /** What no feed tells is asked for: all of it while nobody looks. */
 const lookEveryMs = 20_000;
@@ -182,7 +181,7 @@ export function createPage(world: World): Page {
     importFrom: (file) => askOnce((key) => client.importFrom(file, key), world),
     newChatSettings: createNewChatSettings(storage),
     draft: (chatId) => drafts.draft(chatId),
-    upload,
+    upload: (file) => uploadFile(file, client, telling),
     taskTree: (taskId) => tasks.tree(taskId),
     progress: (taskId) => tasks.progress(taskId),
     ask: (path, request) => fetch(base + path, request),
@@ -214,32 +213,4 @@ export function createPage(world: World): Page {
     const make = () => askOnce((key) => client.create({ settings }, key), world);
     return (await telling.attempt(make, onUnreachable))?.chat.chat_id;
   }
-
-  async function upload(file: File): Promise<Attachment | undefined> {
-    try {
-      const bytes = new Uint8Array(await file.arrayBuffer());
-      const mediaType = file.type === "" ? unknownType : file.type;
-      const blob = await client.putBlob(bytes, { mediaType, filename: file.name });
-      const media_type = surerType(blob.media_type, bytes);
-      return { ...blob, kind: kindOf(media_type), filename: file.name, media_type };
-    } catch (failure) {
-      const words = telling.words();
-      telling.error(words.fileFailed(file.name, textOf(failure, words)));
-      return undefined;
-    }
-  }
-}
-
-const unknownType = "application/octet-stream";
-const headBytes = 64 * 1024;
-
-/** Few systems know what a file of some programming language is; whoever reads it does. */
-function surerType(told: string, bytes: Uint8Array): string {
-  return told === unknownType && isText(bytes.subarray(0, headBytes)) ? "text/plain" : told;
-}
-
-/** Other pictures are files for a model. */
-function kindOf(mediaType: string): Attachment["kind"] {
-  if (/^image\/(png|jpeg|gif|webp)$/.test(mediaType)) return "image";
-  return mediaType.startsWith("audio/") ? "audio" : "file";
 }

@@ -1,10 +1,10 @@
+import { tryToStore } from "../browser/storage.ts";
 import type { Leaving, World } from "../browser/world.ts";
 import { isSame } from "../same.ts";
 import { cell } from "../cell.ts";
 import { keepByChat } from "./kept-by-chat.ts";
-import { isStillKept, keepDraft, keptAt, lastKept, placeOf, tryToKeep } from "./kept-drafts.ts";
+import { isStillKept, keepDraft, keptAt, lastKept, placeOf } from "./kept-drafts.ts";
 import type { Draft, DraftState, EditWords, MessageEdit, SentEdit } from "./page.ts";
-import { restAfter, restOfDraft } from "./rest-of-draft.ts";
 
 export interface Drafts {
   draft(chatId: string): Draft;
@@ -69,7 +69,7 @@ export function createDrafts({ world, onNotKept }: DraftsOptions): Drafts {
   };
 
   const tellSent = (key: string) => {
-    tryToKeep(storage, nameOfSent, key);
+    tryToStore(storage, nameOfSent, key);
     storage.removeItem(nameOfSent);
   };
 
@@ -96,7 +96,7 @@ export function createDrafts({ world, onNotKept }: DraftsOptions): Drafts {
     leave(leaving) {
       save();
       for (const draft of drafts.all()) draft.leave();
-      if (leaving === "gone") tryToKeep(tabStorage, nameOfTab, tab);
+      if (leaving === "gone") tryToStore(tabStorage, nameOfTab, tab);
     },
     comeBack,
     hear(name, value) {
@@ -253,4 +253,26 @@ function withEdit(
   const { [nodeId]: _, ...others } = edits ?? {};
   if (edit !== undefined) return { ...others, [nodeId]: edit };
   return Object.keys(others).length === 0 ? undefined : others;
+}
+
+/** What came to a draft while it was on its way. */
+function restOfDraft(
+  now: DraftState,
+  sent: DraftState,
+): Pick<DraftState, "text" | "attachments" | "contexts" | "options"> {
+  return {
+    text: restAfter(now.text, sent.text),
+    attachments: without(now.attachments, sent.attachments),
+    contexts: without(now.contexts, sent.contexts),
+    options: isSame(now.options, sent.options) ? undefined : now.options,
+  };
+}
+
+/** What is left of the words once a part of them was told: somebody may have gone on writing. */
+export function restAfter(words: string, told: string): string {
+  return words.startsWith(told) ? words.slice(told.length).trimStart() : words;
+}
+
+function without<Item>(items: readonly Item[], gone: readonly Item[]): readonly Item[] {
+  return items.filter((item) => !gone.some((each) => isSame(each, item)));
 }

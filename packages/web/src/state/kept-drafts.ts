@@ -1,4 +1,4 @@
-import type { KeptStorage } from "../browser/world.ts";
+import { storedNames, tryToStore, type BrowserStorage } from "../browser/storage.ts";
 import type { DraftState, MessageEdit } from "./page.ts";
 
 export interface KeptDraft {
@@ -20,7 +20,7 @@ export function placeOf(chatId: string, tab: string): string {
 }
 
 export function keptAt(
-  storage: KeptStorage,
+  storage: BrowserStorage,
   name: string,
   newId: () => string,
 ): KeptDraft | undefined {
@@ -32,7 +32,7 @@ export function keptAt(
 
 /** Of all drafts of a chat the one that was changed last. */
 export function lastKept(
-  storage: KeptStorage,
+  storage: BrowserStorage,
   chatId: string,
   newId: () => string,
 ): KeptDraft | undefined {
@@ -44,13 +44,13 @@ export function lastKept(
 }
 
 /** Whether it is there, as it was read. */
-export function isStillKept(storage: KeptStorage, { name, content }: KeptDraft): boolean {
+export function isStillKept(storage: BrowserStorage, { name, content }: KeptDraft): boolean {
   const text = storage.getItem(name);
   return text !== null && contentOf(text) === content;
 }
 
 export function keepDraft(
-  storage: KeptStorage,
+  storage: BrowserStorage,
   name: string,
   draft: DraftState,
   changedAt: number,
@@ -59,44 +59,31 @@ export function keepDraft(
   return storage.getItem(name) === text || keep(storage, name, text);
 }
 
-/** Answers with whether the browser has done it: it may have no room, or keep nothing. */
-export function tryToKeep(storage: KeptStorage, name: string, text: string): boolean {
-  try {
-    storage.setItem(name, text);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 /** In place of the oldest where there are too many, or where the browser has no room; of none if that is not enough. */
-function keep(storage: KeptStorage, name: string, text: string): boolean {
-  const names = namesOf(storage).filter((each) => each !== name);
+function keep(storage: BrowserStorage, name: string, text: string): boolean {
+  const names = storedNames(storage, prefix).filter((each) => each !== name);
   const tooMany = names.length - mostDrafts + 1;
-  if (tooMany <= 0 && tryToKeep(storage, name, text)) return true;
+  if (tooMany <= 0 && tryToStore(storage, name, text)) return true;
   const removed = new Map<string, string>();
   for (const each of oldestFirst(storage, names)) {
     removed.set(each, storage.getItem(each) ?? "");
     storage.removeItem(each);
-    if (removed.size >= tooMany && tryToKeep(storage, name, text)) return true;
+    if (removed.size >= tooMany && tryToStore(storage, name, text)) return true;
   }
-  for (const [each, kept] of removed) tryToKeep(storage, each, kept);
+  for (const [each, kept] of removed) tryToStore(storage, each, kept);
   return false;
 }
 
 /** The oldest first. Pages of before had one place for each chat, without an id. */
-function placesOf(storage: KeptStorage, chatId: string): string[] {
+function placesOf(storage: BrowserStorage, chatId: string): string[] {
   const own = prefix + chatId;
-  const names = namesOf(storage).filter((name) => name === own || name.startsWith(`${own}.`));
+  const names = storedNames(storage, prefix).filter(
+    (name) => name === own || name.startsWith(`${own}.`),
+  );
   return oldestFirst(storage, names);
 }
 
-function namesOf(storage: KeptStorage): string[] {
-  const names = Array.from({ length: storage.length }, (_, index) => storage.key(index) ?? "");
-  return names.filter((name) => name.startsWith(prefix));
-}
-
-function oldestFirst(storage: KeptStorage, names: readonly string[]): string[] {
+function oldestFirst(storage: BrowserStorage, names: readonly string[]): string[] {
   const times = new Map(names.map((name) => [name, savedAt(storage.getItem(name) ?? "")]));
   return names.toSorted((one, other) => (times.get(one) ?? 0) - (times.get(other) ?? 0));
 }

@@ -13,9 +13,8 @@ import {
 } from "@deltawire/tasks/chats";
 import type { World } from "../browser/world.ts";
 import { isSame } from "../same.ts";
-import { askOnce, askUntilAnswered } from "./asking.ts";
-import { editAt, lasting } from "./editing.ts";
-import type { KeptChat, Change } from "./kept-chat.ts";
+import { askOnce, askUntilAnswered, editAt, lasting } from "./asking.ts";
+import type { Change, KeptChat } from "./kept-chat.ts";
 import type { DraftState, EditWords, OpenChat, Word } from "./page.ts";
 import type { Telling } from "./telling.ts";
 

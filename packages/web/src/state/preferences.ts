@@ -1,5 +1,6 @@
 import type { Language } from "../words/words.ts";
-import { cell, type Cell } from "../cell.ts";
+import { storedCell, type BrowserStorage } from "../browser/storage.ts";
+import type { Cell } from "../cell.ts";
 
 /** Of this browser, not of the gateway. */
 export interface Preferences {
@@ -19,8 +20,6 @@ export interface PreferencesCell extends Cell<Preferences> {
   change(patch: Partial<Preferences>): void;
 }
 
-export type KeptTexts = Pick<Storage, "getItem" | "setItem" | "removeItem">;
-
 const name = "deltawire.preferences";
 
 const choices: { readonly [Name in keyof Preferences]: readonly Preferences[Name][] } = {
@@ -32,8 +31,7 @@ const choices: { readonly [Name in keyof Preferences]: readonly Preferences[Name
   sidebar: ["shown", "hidden"],
 };
 
-/** What is kept from an older page, or by hand, counts only where it makes sense. */
-export function createPreferences(storage: KeptTexts, language: Language): PreferencesCell {
+export function createPreferences(storage: BrowserStorage, language: Language): PreferencesCell {
   const usual: Preferences = {
     theme: "system",
     language,
@@ -42,30 +40,19 @@ export function createPreferences(storage: KeptTexts, language: Language): Prefe
     reasoning: "folded",
     sidebar: "shown",
   };
-  const state = cell<Preferences>({ ...usual, ...readKept(storage) });
+  const state = storedCell(storage, name, (stored) => ({ ...usual, ...allowedIn(stored) }));
   return {
     get: state.get,
     subscribe: state.subscribe,
-    change(patch) {
-      state.set({ ...state.get(), ...patch });
-      try {
-        storage.setItem(name, JSON.stringify(state.get()));
-      } catch {
-        // A browser that keeps nothing has them until the page is closed.
-      }
-    },
+    change: (patch) => state.set({ ...state.get(), ...patch }),
   };
 }
 
-function readKept(storage: KeptTexts): Partial<Preferences> {
-  try {
-    const kept = JSON.parse(storage.getItem(name) ?? "{}") as Record<string, unknown>;
-    return Object.fromEntries(
-      Object.entries(choices)
-        .filter(([key, allowed]) => (allowed as readonly unknown[]).includes(kept[key]))
-        .map(([key]) => [key, kept[key]]),
-    );
-  } catch {
-    return {};
-  }
+function allowedIn(stored: unknown): Partial<Preferences> {
+  const values = (stored ?? {}) as Record<string, unknown>;
+  return Object.fromEntries(
+    Object.entries(choices)
+      .filter(([key, allowed]) => (allowed as readonly unknown[]).includes(values[key]))
+      .map(([key]) => [key, values[key]]),
+  );
 }

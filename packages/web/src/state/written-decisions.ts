@@ -1,6 +1,5 @@
-import type { KeptStorage } from "../browser/world.ts";
+import { readStored, storedNames, tryToStore, type BrowserStorage } from "../browser/storage.ts";
 import { cell, type Cell } from "../cell.ts";
-import { tryToKeep } from "./kept-drafts.ts";
 
 /** What somebody writes before deciding. */
 export type Writing = "arguments" | "reason" | "replacement" | "outcome";
@@ -22,13 +21,13 @@ export interface WrittenDecisions {
 const prefix = "deltawire.decision.";
 
 /** What was begun to be written for decisions, kept in the browser. A tab forgets only what it knew of itself. */
-export function createWrittenDecisions(storage: KeptStorage): WrittenDecisions {
+export function createWrittenDecisions(storage: BrowserStorage): WrittenDecisions {
   const all = cell<ReadonlyMap<string, Written>>(readKept(storage));
   const write = (approvalId: string, written: Written | undefined) => {
     const others = [...all.get()].filter(([id]) => id !== approvalId);
     all.set(new Map(written === undefined ? others : [...others, [approvalId, written]]));
     if (written === undefined) storage.removeItem(prefix + approvalId);
-    else tryToKeep(storage, prefix + approvalId, JSON.stringify(written));
+    else tryToStore(storage, prefix + approvalId, JSON.stringify(written));
   };
   return {
     all,
@@ -39,12 +38,12 @@ export function createWrittenDecisions(storage: KeptStorage): WrittenDecisions {
   };
 }
 
-function readKept(storage: KeptStorage): Map<string, Written> {
-  const names = Array.from({ length: storage.length }, (_, index) => storage.key(index) ?? "");
+function readKept(storage: BrowserStorage): Map<string, Written> {
   return new Map(
-    names.flatMap((name) => {
-      const written = name.startsWith(prefix) ? readWritten(storage.getItem(name)) : undefined;
-      return written === undefined ? [] : [[name.slice(prefix.length), written]];
+    storedNames(storage, prefix).flatMap((name) => {
+      const { writing, text } = (readStored(storage, name) ?? {}) as Partial<Written>;
+      if (writing === undefined || !writings.has(writing) || typeof text !== "string") return [];
+      return [[name.slice(prefix.length), { writing, text }]];
     }),
   );
 }
@@ -55,14 +54,3 @@ const writings: ReadonlySet<unknown> = new Set<Writing>([
   "replacement",
   "outcome",
 ]);
-
-function readWritten(kept: string | null): Written | undefined {
-  try {
-    const { writing, text } = JSON.parse(kept ?? "") as Partial<Written>;
-    if (writing === undefined || !writings.has(writing) || typeof text !== "string")
-      return undefined;
-    return { writing, text };
-  } catch {
-    return undefined;
-  }
-}

@@ -26,3 +26,12 @@ export function revealed(text: string): string {
     ).join(""),
   );
 }
+
+/** Arguments as a person reads them, who may have to judge them; what is no JSON stays as it came. Of JSON, JSON is made. */
+export function readableArguments(json: string): string {
+  try {
+    return revealed(JSON.stringify(JSON.parse(json), null, 2));
+  } catch {
+    return revealed(json);
+  }
+}

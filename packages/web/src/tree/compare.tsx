@@ -20,7 +20,7 @@ import { sourceName } from "../answer/source-name.ts";
 import type { Sources } from "../answer/sources.ts";
 import { answerWords } from "../answer/words.ts";
 import { versionEdits } from "../chat/message-footer.tsx";
-import { useCommands } from "../hooks/use-commands.ts";
+import { useCommands } from "../hooks/use-page.ts";
 import { LazyBlocks } from "../markdown/lazy-markdown.tsx";
 import { comparedWords } from "../markdown/markdown-words.ts";
 import { Button, IconButton } from "../parts/button.tsx";

@@ -5,7 +5,7 @@ import { Field, Select } from "../parts/field.tsx";
 import { Fold } from "../parts/signs.tsx";
 import { useCopying } from "../parts/copying.ts";
 import { useWords } from "../words/use-words.ts";
-import type { CodexMigration, CodexStatus } from "./gateway-status.ts";
+import type { CodexMigration, CodexStatus } from "./read-status.ts";
 import { upstreamWords, type UpstreamWords } from "./words.ts";
 
 interface ConnectCodexProps {

@@ -5,7 +5,7 @@ import { Fold, Status, type StatusKind } from "../parts/signs.tsx";
 import { Button } from "../parts/button.tsx";
 import { useFormat } from "../words/format.ts";
 import { useWords } from "../words/use-words.ts";
-import { healthOf, type Health, type UpstreamStatus } from "./gateway-status.ts";
+import { healthOf, type Health, type UpstreamStatus } from "./read-status.ts";
 import { upstreamWords, type UpstreamWords } from "./words.ts";
 
 interface UpstreamCardProps {

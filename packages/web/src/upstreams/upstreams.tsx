@@ -2,12 +2,15 @@ import { useEffect, useState } from "react";
 import { useCell } from "../hooks/use-cell.ts";
 import { usePage } from "../hooks/use-page.ts";
 import { Button } from "../parts/button.tsx";
-import { Empty, Spinner } from "../parts/signs.tsx";
+import { Empty, Spinner, Status } from "../parts/signs.tsx";
 import { useWords } from "../words/use-words.ts";
 import { ConnectCodex } from "./connect-codex.tsx";
-import { Lessons } from "./lessons.tsx";
-import { McpServers } from "./mcp-servers.tsx";
-import { createStatusReader, type StatusReader } from "./read-status.ts";
+import {
+  createStatusReader,
+  type Lesson,
+  type McpStatus,
+  type StatusReader,
+} from "./read-status.ts";
 import { UpstreamCard } from "./upstream-card.tsx";
 import { upstreamWords } from "./words.ts";
 import "./upstreams.css";
@@ -73,4 +76,76 @@ function useReadAgain(reader: StatusReader): void {
     }, againMs);
     return () => clearInterval(timer);
   }, [reader]);
+}
+
+/** The configured servers of tools, with what is known to be wrong with them. */
+function McpServers({ servers }: { servers: readonly McpStatus[] }) {
+  const words = useWords(upstreamWords);
+  if (servers.length === 0) return null;
+  return (
+    <section className="upstreams-card" aria-label={words.mcp}>
+      <header>
+        <h2>{words.mcp}</h2>
+      </header>
+      <ul className="upstreams-models">
+        {servers.map(({ name, problem }) => (
+          <li key={name}>
+            <code>{name}</code>
+            <Status
+              kind={problem === undefined ? "ok" : "failed"}
+              label={problem === undefined ? words.mcpConfigured : words.mcpMissing}
+            />
+            {problem !== undefined && (
+              <p className="upstreams-problem" dir="auto">
+                {problem}
+              </p>
+            )}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+interface LessonsProps {
+  lessons: readonly Lesson[];
+  onForget: (upstream?: string) => void;
+}
+
+function Lessons({ lessons, onForget }: LessonsProps) {
+  const words = useWords(upstreamWords);
+  const byUpstream = Map.groupBy(lessons, ({ upstream }) => upstream);
+  return (
+    <section className="upstreams-card" aria-label={words.lessons}>
+      <header>
+        <h2>{words.lessons}</h2>
+        {byUpstream.size > 1 && (
+          <Button small onClick={() => onForget()}>
+            {words.forgetAll}
+          </Button>
+        )}
+      </header>
+      <p className="upstreams-quiet">
+        {lessons.length === 0 ? words.noLessons : words.lessonsIntro}
+      </p>
+      {[...byUpstream].map(([upstream, those]) => (
+        <div key={upstream} className="upstreams-lessons">
+          <header>
+            <h3>{upstream}</h3>
+            <Button small kind="ghost" onClick={() => onForget(upstream)}>
+              {words.forget}
+            </Button>
+          </header>
+          <ul>
+            {those.map(({ model, code, what, said }) => (
+              <li key={`${model} ${code} ${what}`}>
+                <code>{model}</code> {what}
+                <small dir="auto">{words.said(said)}</small>
+              </li>
+            ))}
+          </ul>
+        </div>
+      ))}
+    </section>
+  );
 }

@@ -1,3 +1,4 @@
+import { memoryStorage, storedNames } from "../../src/browser/storage.ts";
 import { expect, test } from "vitest";
 import type { Attachment } from "@deltawire/tasks/chats";
 import { meaningOfPaste, withoutPasted } from "../../src/chat/message-box.tsx";
@@ -6,7 +7,7 @@ import { createNewChatSettings } from "../../src/state/new-chat-settings.ts";
 import { createUploads, obstacleTo, uploadsOf } from "../../src/chat/uploads.ts";
 import { cell } from "../../src/cell.ts";
 import type { DraftState, Page } from "../../src/state/page.ts";
-import { restAfter } from "../../src/state/rest-of-draft.ts";
+import { restAfter } from "../../src/state/drafts.ts";
 
 const empty: DraftState = { text: "", attachments: [], contexts: [], key: "key" };
 const file: Attachment = { kind: "file", url: "/api/blobs/1", filename: "a.txt" };
@@ -151,14 +152,9 @@ async function settled(): Promise<void> {
 }
 
 test("the choice for a chat that is not made yet survives a reload, and nonsense in its place does no harm", () => {
-  const kept = new Map<string, string>();
-  const storage = {
-    getItem: (name: string) => kept.get(name) ?? null,
-    setItem: (name: string, text: string) => void kept.set(name, text),
-    removeItem: (name: string) => void kept.delete(name),
-  };
+  const storage = memoryStorage();
   createNewChatSettings(storage).change({ agent: "demo-agent", model: null });
   expect(createNewChatSettings(storage).get()).toEqual({ agent: "demo-agent" });
-  for (const name of kept.keys()) kept.set(name, "[1");
+  for (const name of storedNames(storage, "")) storage.setItem(name, "[1");
   expect(createNewChatSettings(storage).get()).toEqual({});
 });

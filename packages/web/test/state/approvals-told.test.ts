@@ -1,7 +1,7 @@
 import { emptyTree, type TaskApproval, type TaskTree } from "@deltawire/tasks";
 import type { ChatClient, PendingApproval } from "@deltawire/tasks/chats";
 import { expect, test } from "vitest";
-import { memoryStorage } from "../../src/browser/world.ts";
+import { memoryStorage } from "../../src/browser/storage.ts";
 import { createApprovals } from "../../src/state/approvals.ts";
 import { createTelling } from "../../src/state/telling.ts";
 import { createToasts } from "../../src/state/toasts.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { memoryStorage, type KeptStorage } from "../../src/browser/world.ts";
+import { memoryStorage, type BrowserStorage } from "../../src/browser/storage.ts";
 import { createDrafts } from "../../src/state/drafts.ts";
 
 let ids = 0;
@@ -8,8 +8,8 @@ let time = 0;
 
 /** Drafts of a tab, with a clock and a timer of the test's own. */
 function openDrafts(
-  storage: KeptStorage = memoryStorage(),
-  tabStorage: KeptStorage = memoryStorage(),
+  storage: BrowserStorage = memoryStorage(),
+  tabStorage: BrowserStorage = memoryStorage(),
 ) {
   let waiting: (() => void) | undefined;
   let timesNotKept = 0;
@@ -30,7 +30,7 @@ function openDrafts(
 }
 
 /** As a browser: what does not fit is refused, and what was there stays. */
-function storageOf(characters: number): KeptStorage {
+function storageOf(characters: number): BrowserStorage {
   const kept = memoryStorage();
   const names = () => Array.from({ length: kept.length }, (_, index) => kept.key(index) ?? "");
   return {
@@ -106,7 +106,7 @@ test("the oldest drafts make room for new ones", () => {
 
 test("a browser without room loses the oldest draft, and one that keeps nothing has it until it is closed", () => {
   const kept = memoryStorage();
-  const small: KeptStorage = {
+  const small: BrowserStorage = {
     ...kept,
     get length() {
       return kept.length;
@@ -281,7 +281,7 @@ function tabsOfOneBrowser(count: number): ReturnType<typeof openDrafts>[] {
   const kept = memoryStorage();
   const tabs: ReturnType<typeof openDrafts>[] = [];
   for (let at = 0; at < count; at += 1) {
-    const own: KeptStorage = {
+    const own: BrowserStorage = {
       ...kept,
       get length() {
         return kept.length;
@@ -388,7 +388,7 @@ test("the last draft there is has the words that were typed last, whichever tab 
 test("a page that leaves writes no draft that is kept as it is, and one that another tab took over again", () => {
   const kept = memoryStorage();
   const written: string[] = [];
-  const storage: KeptStorage = {
+  const storage: BrowserStorage = {
     ...kept,
     get length() {
       return kept.length;
@@ -420,7 +420,7 @@ test("what was typed in a page that the browser ends while it is hidden comes up
 });
 
 /** What comes up in a tab that sends all it finds. */
-function foundLater(storage: KeptStorage): string[] {
+function foundLater(storage: BrowserStorage): string[] {
   const found: string[] = [];
   for (let later = openDrafts(storage); textIn(later) !== ""; later = reloaded(later)) {
     found.push(textIn(later));

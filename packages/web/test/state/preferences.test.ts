@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { memoryStorage } from "../../src/browser/world.ts";
+import { memoryStorage } from "../../src/browser/storage.ts";
 import { createPreferences } from "../../src/state/preferences.ts";
 
 test("preferences are there again in the next tab, and the language is the browser's until somebody chooses", () => {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { markedPieces } from "../../src/texts/marked-pieces.ts";
+import { markedPieces } from "../../src/texts/text-pieces.ts";
 
 test("a text is cut where a mark begins and ends", () => {
   expect(markedPieces("It is sunny in Paris", [[6, 11]])).toEqual([

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { readableArguments } from "../../src/texts/readable-arguments.ts";
-import { revealed } from "../../src/texts/revealed.ts";
+import { readableArguments, revealed } from "../../src/texts/revealed.ts";
 
 test("a name that is turned round to look harmless is shown as it is", () => {
   expect(revealed("\u202Egnp.exe\u202C ok")).toBe("\\u202egnp.exe\\u202c ok");

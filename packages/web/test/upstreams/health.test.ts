@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { healthOf, type Health, type UpstreamStatus } from "../../src/upstreams/gateway-status.ts";
+import { healthOf, type Health, type UpstreamStatus } from "../../src/upstreams/read-status.ts";
 
 const fresh: UpstreamStatus = {
   name: "up",

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isText } from "../../src/texts/is-text.ts";
+import { isText } from "../../src/state/upload.ts";
 
 test("bytes are a text if they read as UTF-8, also where the last character is cut", () => {
   const bytes = new TextEncoder().encode("fn main() { // 你好");

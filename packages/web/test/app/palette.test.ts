@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { found } from "../../src/app/find-commands.ts";
+import { found } from "../../src/app/palette.tsx";
 
 const entries = [
   { title: "Show approvals", group: "Approvals" },
