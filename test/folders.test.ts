@@ -19,6 +19,7 @@ const order: Readonly<Record<string, readonly Row[]>> = {
     ["chat-upstream", "upstream-reply.ts"],
     ["responses-upstream", "responses-over-chat"],
     ["chat-over-chat", "chat-over-responses", "responses-over-responses"],
+    ["complete-reply.ts"],
     ["index.ts"],
   ],
   tasks: [

@@ -20,10 +20,10 @@ export {
   chatError,
   errorObject,
   reportsError,
+  unreachableReasons,
   upstreamFailure,
   type UpstreamFailure,
 } from "./mapping/upstream-error.ts";
-export { unreachableReasons } from "./mapping/unreachable-reasons.ts";
 export {
   SseDecoder,
   type SseDecoderOptions,
@@ -36,11 +36,15 @@ export { ChatBody } from "./chat-upstream/body.ts";
 export { errorIn } from "./chat-upstream/choices.ts";
 export type { ReplyBodyOptions } from "./reply-body.ts";
 export { UpstreamReply } from "./upstream-reply.ts";
+export {
+  chatOfChat,
+  chatOfResponse,
+  responseOfChat,
+  responseOfResponse,
+} from "./complete-reply.ts";
 export { ChunkReader, type ChatInput } from "./chat-upstream/chunk-reader.ts";
 export { ResponsesOverChat, type ResponsesOverChatOptions } from "./responses-over-chat/stream.ts";
-export { responseOfChat } from "./responses-over-chat/response.ts";
 export { ChatOverChat, type ChatOverChatOptions } from "./chat-over-chat/stream.ts";
-export { chatOfChat } from "./chat-over-chat/response.ts";
 export {
   mendedChatRequest,
   type MendedChatRequest,
@@ -48,7 +52,6 @@ export {
 } from "./chat-over-chat/request.ts";
 export { ResponsesBody, type ResponsesInput } from "./responses-upstream/body.ts";
 export { ChatOverResponses, type ChatOverResponsesOptions } from "./chat-over-responses/stream.ts";
-export { chatOfResponse } from "./chat-over-responses/response.ts";
 export {
   responsesRequest,
   type ResponsesRequestOptions,
@@ -58,7 +61,6 @@ export {
   ResponsesOverResponses,
   type ResponsesOverResponsesOptions,
 } from "./responses-over-responses/stream.ts";
-export { responseOfResponse } from "./responses-over-responses/response.ts";
 export {
   mendedResponsesRequest,
   type MendedResponsesRequest,
@@ -91,7 +93,7 @@ export {
 export { isComplete, mergeDelta, type GrowingToolCall } from "./tools/merge-delta.ts";
 export { toolSchemas } from "./tools/definitions.ts";
 export { noTools, type DeclaredTool, type OwnFormKind, type ToolBridge } from "./tools/bridge.ts";
-export type { ReasoningCarry, Seal, Unseal } from "./mapping/carry.ts";
+export type { ReasoningCarry, Seal, Unseal } from "./mapping/reasoning.ts";
 export { estimateRequestTokens, estimateTokens } from "./mapping/estimate-tokens.ts";
 export type {
   ChatChunk,

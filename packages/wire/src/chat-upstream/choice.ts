@@ -1,7 +1,6 @@
 import { isObject, nonEmptyString, type JsonObject, type JsonValue } from "../json.ts";
-import type { ReasoningCarry } from "../mapping/carry.ts";
 import { finishOf, finishWithCalls, isCut, stronger, type Finish } from "../mapping/finish.ts";
-import { hasReasoning, ReasoningReader } from "../mapping/reasoning.ts";
+import { hasReasoning, ReasoningReader, type ReasoningCarry } from "../mapping/reasoning.ts";
 import { reportsError, upstreamFailure, type UpstreamFailure } from "../mapping/upstream-error.ts";
 import type { ReplyFlags } from "../profiles.ts";
 import type { RepairCode, Repairs } from "../repairs.ts";

@@ -1,13 +1,14 @@
 export {
   assembleChatRequest,
+  chatPath,
+  chatTools,
   type AssembledChatRequest,
   type ChatPrompt,
   type CodexChatCall,
   type CodexChatMessage,
+  type CodexChatTool,
   type SessionSource,
 } from "./request.ts";
-export { chatTools, type CodexChatTool } from "./tools.ts";
-export { chatPath } from "./path.ts";
 export { chatStream, type ChatStreamOptions } from "./stream.ts";
 export { ChatStreamParser } from "./parser.ts";
 export { aggregate, aggregateMode, type AggregateMode } from "./aggregate.ts";

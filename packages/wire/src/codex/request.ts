@@ -162,3 +162,24 @@ function subagentOf(source: SessionSource | null | undefined): string | undefine
   if (subagent["thread_spawn"] !== undefined) return "collab_spawn";
   return typeof subagent["other"] === "string" ? subagent["other"] : undefined;
 }
+
+export interface CodexChatTool {
+  type: "function";
+  /** A second time, at the top level: Codex sent it so. */
+  name: string;
+  function: JsonObject;
+}
+
+/** Tools of a Responses request as Codex declared them on the Chat wire: functions only, all others are dropped. */
+export function chatTools(tools: readonly unknown[]): CodexChatTool[] {
+  return tools.filter(isObject).flatMap(({ type, ...declared }): CodexChatTool[] => {
+    if (type !== "function") return [];
+    const name = typeof declared["name"] === "string" ? declared["name"] : "";
+    return [{ type: "function", name, function: declared }];
+  });
+}
+
+/** Where Codex sends a request, below the provider's base URL. Both of its clients ask the provider's wire (12.1). */
+export function chatPath(wire: string): "chat/completions" | "responses" {
+  return wire === "chat" ? "chat/completions" : "responses";
+}

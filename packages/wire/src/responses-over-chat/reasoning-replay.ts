@@ -1,5 +1,5 @@
 import { nonEmptyString, type JsonObject } from "../json.ts";
-import type { ReasoningCarry, Unseal } from "../mapping/carry.ts";
+import type { ReasoningCarry, Unseal } from "../mapping/reasoning.ts";
 import type { Profile } from "../profiles.ts";
 import type { ChatAssistantMessage } from "../shapes/chat-request.ts";
 import type { ReasoningItem } from "../shapes/responses-request.ts";

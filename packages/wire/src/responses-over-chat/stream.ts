@@ -5,7 +5,7 @@ import { failureOfEnd } from "../chat-upstream/ending.ts";
 import { unreachable } from "../error.ts";
 import { repeatableString, type JsonObject } from "../json.ts";
 import { empty, type ClientTranslator, type StreamEnd } from "../machine.ts";
-import type { ReasoningCarry, Seal } from "../mapping/carry.ts";
+import type { ReasoningCarry, Seal } from "../mapping/reasoning.ts";
 import { isCut, type Finish } from "../mapping/finish.ts";
 import { upstreamFailure, type UpstreamFailure } from "../mapping/upstream-error.ts";
 import { responseUsage, usageIn } from "../mapping/usage.ts";
