@@ -1,27 +1,30 @@
 import { memo, useMemo, type ReactNode } from "react";
 import { callProgressKey, modelProgressKey } from "@deltawire/tasks";
+import { Blocks, BlockView } from "../blocks/blocks.tsx";
+import { GrowingText, LongText } from "../blocks/long-text.tsx";
 import { usePicked } from "../hooks/use-cell.ts";
 import { usePage } from "../hooks/use-page.ts";
-import { readableArguments } from "../texts/revealed.ts";
+import { partsOf } from "../parts-of.ts";
 import { Icon } from "../parts/icon.tsx";
+import { LazyMount } from "../parts/lazy-mount.tsx";
+import { isSame } from "../same.ts";
+import { readableArguments } from "../texts/revealed.ts";
+import { useWords } from "../words/use-words.ts";
 import { ApprovalInPlace } from "./approval-in-place.tsx";
 import { argumentsLine, oneLine } from "./arguments-line.ts";
-import { Blocks, BlockView } from "../blocks/blocks.tsx";
-import { CallStatus } from "./call-status.tsx";
-import { AskedByModel } from "./asked-by-model.tsx";
-import { Decisions } from "./decisions.tsx";
+import { ProgressLine } from "./awaiting.tsx";
+import { AskedByModel, CallStatus, Decisions } from "./call-details.tsx";
 import { Disclosure } from "./disclosure.tsx";
 import { useFoldWithQuestions } from "./folds.ts";
-import { GrowingText, LongText } from "../blocks/long-text.tsx";
-import { useWords } from "../words/use-words.ts";
-import { ProgressLine } from "./progress-line.tsx";
+import { useAreCallsWanted } from "./go-to-call.ts";
+import { guessedHeightOfCalls } from "./guessed-height.ts";
 import { useScene } from "./scene.ts";
 import { StopSubAgent, SubAgentBody, SubAgentLine } from "./sub-agent.tsx";
-import { wentWrong, type CallView, type TimelineView } from "./timeline-view.ts";
+import { isOpenState, wentWrong, type CallView, type TimelineView } from "./timeline-view.ts";
 import { answerWords } from "./words.ts";
 
 /** How the timeline of a sub-agent is drawn; always the same function. */
-export type DrawTimeline = (timeline: TimelineView, depth: number) => ReactNode;
+type DrawTimeline = (timeline: TimelineView, depth: number) => ReactNode;
 
 interface CallCardProps {
   view: CallView;
@@ -30,7 +33,7 @@ interface CallCardProps {
 }
 
 /** A call of a tool, or of a sub-agent: a line that says how it stands, and all of it when it is unfolded. */
-export const CallCard = memo(function CallCard({ view, depth, draw }: CallCardProps) {
+const CallCard = memo(function CallCard({ view, depth, draw }: CallCardProps) {
   const { call, state, child, asked } = view;
   const [open, setOpen] = useFoldWithQuestions(call.call_id, child?.timeline.pending);
   return (
@@ -175,3 +178,75 @@ function Pictures({ view: { blocks, state } }: { view: CallView }) {
     </div>
   );
 }
+
+interface CallGroupProps {
+  calls: readonly CallView[];
+  depth: number;
+  draw: DrawTimeline;
+}
+
+const partLength = 16;
+/** So many at the end, and the first part: all of a small group, and what is added to a large one or unfolded. */
+const drawnAtOnce = 2 * partLength;
+
+/** Calls that the model made in one go stand in one frame; a single one stands alone. */
+export const CallGroup = memo(function CallGroup({ calls, depth, draw }: CallGroupProps) {
+  const words = useWords(answerWords);
+  const parts = partsOf(calls, partLength);
+  const isGroup = calls.length > 1;
+  const done = calls.filter(({ state }) => !isOpenState(state)).length;
+  return (
+    <div
+      className="answer-calls"
+      data-group={isGroup || undefined}
+      role={isGroup ? "group" : undefined}
+      aria-label={isGroup ? words.calls(calls.length) : undefined}
+    >
+      {isGroup && (
+        <div className="answer-calls-head">
+          <span>{words.calls(calls.length)}</span>
+          {done < calls.length && <span>{words.callsDone(done, calls.length)}</span>}
+        </div>
+      )}
+      {parts.map(({ from, part }) => (
+        <Calls
+          key={from}
+          calls={part}
+          depth={depth}
+          draw={draw}
+          isDrawnAtOnce={from === 0 || from >= calls.length - drawnAtOnce}
+          isWhole={parts.length === 1}
+        />
+      ))}
+    </div>
+  );
+});
+
+interface CallsProps extends CallGroupProps {
+  isDrawnAtOnce: boolean;
+  /** All of the group: drawn with the steps around it, so that whoever presses Tab there finds it. */
+  isWhole: boolean;
+}
+
+const Calls = memo(
+  function Calls({ calls, depth, draw, isDrawnAtOnce, isWhole }: CallsProps) {
+    const isWanted = useAreCallsWanted(calls);
+    return (
+      <LazyMount
+        name={`calls from ${calls[0]?.call.call_id}`}
+        className="answer-calls-part"
+        guess={() => guessedHeightOfCalls(calls)}
+        isWanted={isWanted || isWhole}
+        isDrawnAtOnce={isDrawnAtOnce}
+      >
+        {() =>
+          calls.map((view) => (
+            <CallCard key={view.call.call_id} view={view} depth={depth} draw={draw} />
+          ))
+        }
+      </LazyMount>
+    );
+  },
+  ({ calls: before, ...rest }, { calls, ...others }) =>
+    isSame(before, calls) && isSame(rest, others),
+);

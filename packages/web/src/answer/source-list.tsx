@@ -4,8 +4,7 @@ import { useWords } from "../words/use-words.ts";
 import { Disclosure } from "./disclosure.tsx";
 import { useGoToSource, type EarlierSources } from "./earlier-sources.ts";
 import { useFold } from "./folds.ts";
-import { sourceName } from "./source-name.ts";
-import type { Source, Sources } from "./sources.ts";
+import { sourceName, type Source, type Sources } from "./sources.ts";
 import { answerWords } from "./words.ts";
 
 interface SourceListProps {

@@ -1,4 +1,5 @@
 import type { Block, Reference } from "@deltawire/tasks";
+import { argumentsLine } from "./arguments-line.ts";
 import type { CallView } from "./timeline-view.ts";
 
 /** What can be cited in a task, by its number. */
@@ -59,4 +60,9 @@ function sourceIn({ call }: CallView, number: number, blocks: readonly Block[]):
     title: undefined,
     url: undefined,
   };
+}
+
+/** What a source is called: its title, else what it was found by. */
+export function sourceName({ title = "", tool, arguments: json }: Source): string {
+  return title.trim() === "" ? `${tool} ${argumentsLine(json)}`.trim() : title;
 }

@@ -1,19 +1,25 @@
 import { useMemo, useState, type ReactNode } from "react";
-import type { ToolCallItem } from "@deltawire/tasks";
+import type { MessageItem, ToolCallItem } from "@deltawire/tasks";
+import { Blocks } from "../blocks/blocks.tsx";
+import { LongText } from "../blocks/long-text.tsx";
+import { once } from "../once.ts";
 import { IconButton } from "../parts/button.tsx";
-import { Icon } from "../parts/icon.tsx";
 import { passesFocusTo } from "../parts/focus.ts";
+import { Icon } from "../parts/icon.tsx";
 import { unreachable } from "../unreachable.ts";
 import { useFormat, type Format } from "../words/format.ts";
-import { Blocks } from "../blocks/blocks.tsx";
-import { AskedByModel } from "./asked-by-model.tsx";
-import { CallStatus } from "./call-status.tsx";
-import { Decisions } from "./decisions.tsx";
-import { LongText } from "../blocks/long-text.tsx";
 import { useWords } from "../words/use-words.ts";
+import { argumentsLine, oneLine } from "./arguments-line.ts";
+import { AskedByModel, CallStatus, Decisions } from "./call-details.tsx";
 import { useScene } from "./scene.ts";
-import { nowOf, stepCount, type SubAgentNow } from "./sub-agent-now.ts";
-import type { CallView, SubAgentView } from "./timeline-view.ts";
+import {
+  isOpenState,
+  stepsIn,
+  type CallView,
+  type StepView,
+  type SubAgentView,
+  type TimelineView,
+} from "./timeline-view.ts";
 import { answerWords, type AnswerWords } from "./words.ts";
 
 interface SubAgentProps {
@@ -144,4 +150,54 @@ function promptIn(json: string): string {
   } catch {
     return "";
   }
+}
+
+/** What a sub-agent does now, or what it has said last; why it failed, if it has said nothing. */
+export type SubAgentNow =
+  | { readonly is: "starting" | "thinking" | "writing" | "silent" }
+  | { readonly is: "waiting"; readonly tool: string }
+  | { readonly is: "calling"; readonly tool: string; readonly line: string }
+  /** Another sub-agent, which does something itself. */
+  | { readonly is: "asking"; readonly agent: string; readonly now: SubAgentNow }
+  | { readonly is: "said"; readonly line: string };
+
+function nowOf({ timeline, error }: SubAgentView): SubAgentNow {
+  const [first] = timeline.pending;
+  if (first !== undefined) return { is: "waiting", tool: first.tool ?? "" };
+  const last = timeline.pieces.at(-1)?.at(-1);
+  if (!timeline.isRunning) {
+    const said = stepsIn(timeline).findLast((step) => step.is === "message");
+    const line = oneLine(said?.is === "message" ? textOf(said.item) : (error?.message ?? ""));
+    return line === "" ? { is: "silent" } : { is: "said", line };
+  }
+  if (last === undefined) return { is: "starting" };
+  if (last.is === "calls") {
+    const open = last.calls.findLast(({ state }) => isOpenState(state));
+    if (open === undefined) return { is: "thinking" };
+    const { name, status, arguments: json } = open.call;
+    if (open.child !== undefined)
+      return { is: "asking", agent: open.child.agent ?? name, now: nowOf(open.child) };
+    return {
+      is: "calling",
+      tool: name,
+      line: status === "in_progress" ? "" : argumentsLine(open.changed ?? json),
+    };
+  }
+  return { is: last.is === "message" ? "writing" : "thinking" };
+}
+
+/** How many things it has done, those of the agents that it asked not counted. */
+function stepCount(timeline: TimelineView): number {
+  return timeline.pieces.reduce((sum, piece) => sum + countOf(piece), 0);
+}
+
+const countOf = once((piece: readonly StepView[]) =>
+  piece.reduce((sum, step) => sum + (step.is === "calls" ? step.calls.length : 1), 0),
+);
+
+function textOf({ block_list }: MessageItem): string {
+  return block_list
+    .map((block) => (block.type === "text" ? block.text : ""))
+    .join(" ")
+    .replaceAll(/\[\^\d+\]|[*`#]/g, "");
 }

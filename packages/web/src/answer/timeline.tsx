@@ -1,18 +1,22 @@
 import { memo } from "react";
-import type { TaskApproval } from "@deltawire/tasks";
+import type { MessageItem, TaskApproval } from "@deltawire/tasks";
+import { BlockView } from "../blocks/blocks.tsx";
+import { LazyMarkdown } from "../markdown/lazy-markdown.tsx";
 import { LazyMount } from "../parts/lazy-mount.tsx";
 import { unreachable } from "../unreachable.ts";
+import { useWords } from "../words/use-words.ts";
 import { ApprovalInPlace } from "./approval-in-place.tsx";
-import { Awaiting } from "./awaiting.tsx";
-import { CallGroup } from "./call-group.tsx";
+import { Awaiting, Caret } from "./awaiting.tsx";
+import { CallGroup } from "./call-card.tsx";
+import { Citation } from "./citation.tsx";
 import { EarlierSourcesContext, noEarlierSources } from "./earlier-sources.ts";
+import { useAreStepsWanted } from "./go-to-call.ts";
 import { guessedHeight } from "./guessed-height.ts";
-import { Message } from "./message.tsx";
 import { Reasoning } from "./reasoning.tsx";
 import { Said } from "./said.tsx";
-import { SourcesContext } from "./scene.ts";
+import { SourcesContext, useScene } from "./scene.ts";
 import type { StepView, TimelineView } from "./timeline-view.ts";
-import { useAreStepsWanted } from "./wanted-steps.ts";
+import { answerWords } from "./words.ts";
 
 interface TimelineProps {
   timeline: TimelineView;
@@ -101,4 +105,40 @@ function Asked({ approvals }: { approvals: readonly TaskApproval[] }) {
 /** Calls draw the timelines of their sub-agents by it. */
 function draw(timeline: TimelineView, depth: number) {
   return <Timeline timeline={timeline} depth={depth} />;
+}
+
+const Message = memo(function Message({ item }: { item: MessageItem }) {
+  const words = useWords(answerWords);
+  const { isContinued } = useScene();
+  const isGrowing = item.status === "in_progress";
+  const blocks = item.block_list;
+  const last = blocks.at(-1);
+  const isEmpty =
+    last === undefined || (blocks.length === 1 && last.type === "text" && last.text === "");
+  return (
+    <div className="answer-message" data-said={item.id}>
+      {blocks.map((block, at) =>
+        block.type === "text" ? (
+          <LazyMarkdown
+            key={at}
+            text={block.text}
+            annotations={block.annotations}
+            growing={isGrowing && block === last}
+            cite={cite}
+          />
+        ) : (
+          <BlockView key={at} block={block} number={at + 1} />
+        ),
+      )}
+      {isGrowing && isEmpty && <Caret />}
+      {item.status === "incomplete" && !isContinued && (
+        <p className="answer-quiet">{words.cutOff}</p>
+      )}
+    </div>
+  );
+});
+
+/** The same function always: what has been drawn of a growing text stays. */
+function cite(reference: number, resolved: boolean) {
+  return <Citation number={reference} resolved={resolved} />;
 }

@@ -1,8 +1,7 @@
 import { useId, useRef } from "react";
 import { addUsage, type Usage } from "@deltawire/tasks";
 import { answerTree, chainWarnings, type AnswerVersion } from "@deltawire/tasks/chats";
-import { notesOf, type Note } from "../answer/notes-of.ts";
-import { UsualNotes } from "../answer/notes.tsx";
+import { notesOf, UsualNotes, type Note } from "../answer/notes.tsx";
 import { useRunningTask } from "../hooks/use-page.ts";
 import { placeBeside } from "../parts/place-beside.ts";
 import { useFormat, type Format } from "../words/format.ts";

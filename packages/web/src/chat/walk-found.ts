@@ -1,5 +1,5 @@
 import type { ChatNode } from "@deltawire/tasks/chats";
-import { wantSteps } from "../answer/wanted-steps.ts";
+import { wantSteps } from "../answer/go-to-call.ts";
 import { nextFound, type FoundNode, type FoundPart } from "./find-in-chat.ts";
 import {
   beginningOf,

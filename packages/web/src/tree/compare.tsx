@@ -16,8 +16,7 @@ import {
   useSource,
 } from "../answer/earlier-sources.ts";
 import { SourcesContext } from "../answer/scene.ts";
-import { sourceName } from "../answer/source-name.ts";
-import type { Sources } from "../answer/sources.ts";
+import { sourceName, type Sources } from "../answer/sources.ts";
 import { answerWords } from "../answer/words.ts";
 import { versionEdits } from "../chat/message-footer.tsx";
 import { useCommands } from "../hooks/use-page.ts";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { OutputItem } from "@deltawire/tasks";
 import { Citation } from "../../src/answer/citation.tsx";
 import { setFold } from "../../src/answer/folds.ts";
-import { ProgressLine } from "../../src/answer/progress-line.tsx";
+import { ProgressLine } from "../../src/answer/awaiting.tsx";
 import { SourcesContext } from "../../src/answer/scene.ts";
 import { AnswerUsage } from "../../src/chat/answer-usage.tsx";
 import { draw, drawAnswer, wordsIn } from "./draw.tsx";

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { guessedHeight } from "../../src/answer/guessed-height.ts";
 import { answerView } from "../../src/answer/answer-view.ts";
 import { stepsIn } from "../../src/answer/timeline-view.ts";
-import { wantSteps } from "../../src/answer/wanted-steps.ts";
+import { wantSteps } from "../../src/answer/go-to-call.ts";
 import { drawAnswer } from "./draw.tsx";
 import { call, message, result, sampleVersion } from "./sample-answer.ts";
 

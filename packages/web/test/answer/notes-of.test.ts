@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { notesOf } from "../../src/answer/notes-of.ts";
-import { repairWords } from "../../src/answer/repair-words.ts";
+import { notesOf } from "../../src/answer/notes.tsx";
+import { repairWords } from "../../src/answer/note-words.ts";
 
 test("every repair that is counted has words, and no other has", () => {
   const source = readFileSync(new URL("../../../wire/src/repairs.ts", import.meta.url), "utf8");

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { noticeWords } from "../../src/answer/notice-words.ts";
+import { noticeWords } from "../../src/answer/note-words.ts";
 
 test.each([
   [

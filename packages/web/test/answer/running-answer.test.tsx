@@ -11,7 +11,7 @@ import {
 } from "@deltawire/tasks";
 import { answerView } from "../../src/answer/answer-view.ts";
 import { setFold } from "../../src/answer/folds.ts";
-import { ProgressLine } from "../../src/answer/progress-line.tsx";
+import { ProgressLine } from "../../src/answer/awaiting.tsx";
 import { Timeline } from "../../src/answer/timeline.tsx";
 import { PageContext, usePage } from "../../src/hooks/use-page.ts";
 import { cell } from "../../src/cell.ts";

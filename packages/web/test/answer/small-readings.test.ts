@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { addressOf } from "../../src/texts/address.ts";
 import { argumentsLine, oneLine } from "../../src/answer/arguments-line.ts";
-import { endingOf } from "../../src/answer/ending-of.ts";
+import { endingOf } from "../../src/answer/ending.tsx";
 import { resultText } from "../../src/blocks/blocks.tsx";
 
 describe("the line of a call's arguments", () => {

@@ -1,4 +1,8 @@
-import { Status, type StatusKind } from "../parts/signs.tsx";
+import type { ToolCallItem } from "@deltawire/tasks";
+import { LongText } from "../blocks/long-text.tsx";
+import { Fold, Status, type StatusKind } from "../parts/signs.tsx";
+import { decisionInWords, decisionWords } from "../texts/decisions-in-words.ts";
+import { readableArguments } from "../texts/revealed.ts";
 import { useFormat } from "../words/format.ts";
 import { useWords } from "../words/use-words.ts";
 import { Elapsed } from "./elapsed.tsx";
@@ -39,3 +43,30 @@ const kinds: Readonly<Record<CallState, StatusKind>> = {
   incomplete: "stopped",
   unknown: "waiting",
 };
+
+/** The arguments of a call that was run with others. */
+export function AskedByModel({ call }: { call: ToolCallItem }) {
+  const words = useWords(answerWords);
+  return (
+    <Fold className="answer-quiet" summary={words.askedByModel}>
+      <LongText text={readableArguments(call.arguments)} mono label={words.askedByModel} />
+    </Fold>
+  );
+}
+
+/** What people decided about a call. */
+export function Decisions({ view: { decisions, changed } }: { view: CallView }) {
+  const words = useWords(answerWords);
+  const inWords = useWords(decisionWords);
+  if (decisions.length === 0) return null;
+  // Arguments are approved before a result is.
+  const changedAt = changed === undefined ? -1 : decisions.indexOf("approve");
+  const told = decisions.map((decision, at) =>
+    at === changedAt ? inWords.approveChanged : decisionInWords(decision, inWords),
+  );
+  return (
+    <p className="answer-quiet">
+      {words.decided}: {told.join(", ")}
+    </p>
+  );
+}
