@@ -25,15 +25,19 @@ import type { AgentRequest } from "../task-request.ts";
 import type { Variables } from "../variables/variables.ts";
 import { ChatAgents } from "./chat-agent.ts";
 import { ChatError } from "./chat-error.ts";
-import { exportedChat, readChats, type Exported, type ExportFormat } from "./chat-files.ts";
+import {
+  exportedChat,
+  extractedChat,
+  readChats,
+  type Exported,
+  type ExportFormat,
+} from "./chat-files.ts";
 import { ChatNames } from "./chat-names.ts";
 import type { Changed, ChangedByEdits, ChatsOptions, Sent, Stopped } from "./chat-ports.ts";
 import { ChatRecords } from "./chat-records.ts";
 import { changedSettings, mustBeKnown, mustBeSettings } from "./check-chat-settings.ts";
-import { extractedChat } from "./extracted-chat.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import type { ModelAbilities } from "../model.ts";
-import { promisedIds, promisingWorld } from "./promised-ids.ts";
 import type { Asking } from "./ask-question.ts";
 import { Sending, type EditRequest, type SendRequest } from "./sending.ts";
 
@@ -325,4 +329,19 @@ export class Chats {
 
 function changesMask(edit: PersonEdit): boolean {
   return edit.type === "settings" && "privacy" in edit.patch;
+}
+
+/** The ids of chats that are made under a promise: whoever asks for them again finds them by these. */
+function* promisedIds(first: string): Generator<string, never> {
+  yield first;
+  for (let number = 2; ; number += 1) yield `${first}_${number}`;
+}
+
+/** Makes chats of the promised ids, in their order; everything else has an id of its own. */
+function promisingWorld(world: EditWorld, first: string): EditWorld {
+  const ids = promisedIds(first);
+  return {
+    ...world,
+    newId: (prefix) => (prefix === "chat" ? ids.next().value : world.newId(prefix)),
+  };
 }

@@ -1,16 +1,17 @@
 import { unreachable } from "../error.ts";
+import type { Usage } from "../items.ts";
+import { addUsage, noUsage } from "../usage.ts";
 import { countMessages, maxMessages } from "./chat-limits.ts";
-import { checkPersonEdit } from "./check-edit.ts";
-import { chooseBranch } from "./choose-path.ts";
-import { withUsageBack, withUsageKept } from "./deleted-usage.ts";
-import { changeSettings, titleByModel } from "./describe-chat.ts";
-import type { ChatEdit, Edited, EditWorld, Refusal, Removal } from "./edit.ts";
+import { checkPersonEdit, checkTitle } from "./check-edit.ts";
+import { withUsageBack, withUsageKept } from "./chat-usage.ts";
+import type { ChatEdit, Edited, EditWorld, PersonEdit, Refusal, Removal } from "./edit.ts";
 import { answerWaits, finishAnswer } from "./finish-answer.ts";
 import { addAnswer, addMessage, addSeparator, insertAnswer } from "./grow-tree.ts";
-import { bookmarkNode, hideNode, pinNode } from "./mark-node.ts";
+import { bookmarkNode, chooseBranch, hideNode, pinNode } from "./mark-node.ts";
 import { deleteNode } from "./prune-tree.ts";
 import { badValue, refused } from "./refusal.ts";
 import { restore } from "./restore.ts";
+import { checkSettings, settingsAfter } from "./settings.ts";
 import type { Chat } from "./shapes.ts";
 import { addAnswerVersion, addMessageVersion, chooseVersion, deleteVersion } from "./versions.ts";
 import { onOneLine } from "./words.ts";
@@ -161,4 +162,25 @@ function made(chat: Chat, edit: ChatEdit, world: EditWorld): Edited {
     default:
       return unreachable(edit);
   }
+}
+
+function changeSettings(
+  chat: Chat,
+  patch: Extract<PersonEdit, { type: "settings" }>["patch"],
+): Edited {
+  const settings = settingsAfter(chat.settings, patch);
+  const problems = checkSettings(settings, "patch");
+  return problems.length > 0 ? badValue(problems) : { ok: true, chat: { ...chat, settings } };
+}
+
+/** Once, and never over a name that somebody gave. */
+function titleByModel(chat: Chat, title: string, usage: Usage | undefined): Edited {
+  const problems = checkTitle(title);
+  if (problems.length > 0) return badValue(problems);
+  if (chat.title_by !== "nobody")
+    return refused("illegal_place", "the chat has a name already, which a model does not change");
+  const named: Chat = { ...chat, title, title_by: "model" };
+  if (usage === undefined) return { ok: true, chat: named };
+  const extra_usage = addUsage(chat.extra_usage ?? noUsage, usage);
+  return { ok: true, chat: { ...named, extra_usage } };
 }

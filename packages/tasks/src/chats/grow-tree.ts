@@ -1,10 +1,9 @@
 import { checkMessage } from "./check-edit.ts";
-import { choosePathTo } from "./choose-path.ts";
 import type { Edited, EditWorld, NewAnswer, NewMessage } from "./edit.ts";
 import { newAnswerNode, newSeparator, newUserNode } from "./new-node.ts";
 import { childrenOf, nextOnPath, nodeOf } from "./path.ts";
 import { badValue, refused, stillRunning, unknownNode } from "./refusal.ts";
-import { withChildren, withChosen, withNodes } from "./replace-in-tree.ts";
+import { choosePathTo, withChildren, withChosen, withNodes } from "./replace-in-tree.ts";
 import { isRunning } from "./running.ts";
 import type { Chat, ChatNode } from "./shapes.ts";
 import { wrongContinuation } from "./versions.ts";

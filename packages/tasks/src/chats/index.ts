@@ -111,7 +111,6 @@ export {
   subtreeOf,
 } from "./path.ts";
 export { isOutdated, outdatedNodes } from "./outdated.ts";
-export { picturesIn } from "./pictures.ts";
 export { isRunning, runningAnswers, runningVersions } from "./running.ts";
 export { checkSettings, settingsAfter } from "./settings.ts";
 export { firstWords, removalSummary, summaryOf } from "./summary.ts";
@@ -128,7 +127,7 @@ export {
 export { upgradeNode, upgradeRemoval } from "./upgrade-answer.ts";
 export { chatFaults } from "./validate-chat.ts";
 export { withoutMarks } from "./without-marks.ts";
-export { wordsOf } from "./words.ts";
+export { picturesIn, wordsOf } from "./words.ts";
 export { chatToGlued, gluedAnswer } from "./in-out/glued.ts";
 export type { GluedAnswer, GluedChain, GluedMessage, GluedPayload } from "./in-out/glued.ts";
 export { chatToHtml, chatToHtmlSteps, type HtmlOptions } from "./in-out/html.ts";

@@ -1,8 +1,13 @@
 import type { Edited } from "./edit.ts";
 import { nodeOf } from "./path.ts";
 import { refused, unknownNode } from "./refusal.ts";
-import { withNodes } from "./replace-in-tree.ts";
+import { choosePathTo, withNodes } from "./replace-in-tree.ts";
 import type { Chat } from "./shapes.ts";
+
+export function chooseBranch(chat: Chat, nodeId: string): Edited {
+  if (nodeOf(chat, nodeId) === undefined) return unknownNode(nodeId);
+  return { ok: true, chat: choosePathTo(chat, nodeId) };
+}
 
 export function pinNode(chat: Chat, nodeId: string, pinned: boolean): Edited {
   return marked(chat, nodeId, "pinned", pinned);

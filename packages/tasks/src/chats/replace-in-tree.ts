@@ -1,5 +1,5 @@
 import type { Chat, ChatNode } from "./shapes.ts";
-import { nodeOf } from "./path.ts";
+import { nodeOf, pathTo } from "./path.ts";
 
 /* A chat with something else in a place of its tree. All that is not named stays the very same object. */
 
@@ -24,6 +24,12 @@ export function withChosen(chat: Chat, parent: string | null, child: string | un
   const key = parent ?? "";
   if (child === undefined) return { ...chat, chosen: without(chat.chosen, new Set([key])) };
   return { ...chat, chosen: { ...chat.chosen, [key]: child } };
+}
+
+/** The current path goes through a node that is there, and on from it as it did before. */
+export function choosePathTo(chat: Chat, nodeId: string): Chat {
+  const choices = pathTo(chat, nodeId).map(({ parent, node_id }) => [parent ?? "", node_id]);
+  return { ...chat, chosen: { ...chat.chosen, ...Object.fromEntries(choices) } };
 }
 
 function without<Value>(

@@ -1,5 +1,5 @@
 import type { Block } from "../items.ts";
-import type { AnswerVersion, UserVersion } from "./shapes.ts";
+import type { AnswerVersion, Attachment, UserVersion } from "./shapes.ts";
 
 /** What was said in a version, for searching, excerpts and titles: no reasoning, and nothing of its tools. */
 export function wordsOf(version: UserVersion | AnswerVersion): string {
@@ -22,4 +22,15 @@ function saidInAnswer({ output }: AnswerVersion): string[] {
 function textOf(block: Block): string {
   if (block.type === "text") return block.text;
   return block.type === "audio" ? (block.transcript ?? "") : "";
+}
+
+/** The pictures that were made for an answer, as if somebody had attached them. */
+export function picturesIn({ output }: AnswerVersion): Attachment[] {
+  return output.flatMap((item) =>
+    item.type === "message"
+      ? item.block_list.flatMap((block): Attachment[] =>
+          block.type === "image" ? [{ kind: "image", url: block.image_url.url }] : [],
+        )
+      : [],
+  );
 }

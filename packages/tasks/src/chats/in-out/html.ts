@@ -10,17 +10,15 @@ import type {
   ChatNode,
   ContextSnippet,
 } from "../shapes.ts";
-import { answerFacts, answerSpeaker } from "./answer-facts.ts";
 import { blobAt, toDataUrl } from "./blob-text.ts";
-import { escaped } from "./escape-html.ts";
 import { pageStyle, pageStyleHash } from "./html-style.ts";
 import type { BlobReader } from "./imported.ts";
-import { linkTo, type Cite } from "./inline-html.ts";
+import { escaped, linkTo, type Cite } from "./inline-html.ts";
 import { markdownToHtml } from "./markdown-to-html.ts";
 import { isLink } from "./markdown-text.ts";
 import { ExportedAnswers, referenceTitle } from "./references-of.ts";
 import { runToEnd } from "./run-to-end.ts";
-import { inputParts, saidIn, splitResult } from "./said.ts";
+import { answerFacts, answerSpeaker, inputParts, saidIn, splitResult } from "./said.ts";
 
 /**
  * The current path as one page that needs nothing else: no script, and no request to anywhere. What is not at hand as a

@@ -3,8 +3,7 @@ import { unreachable } from "../../error.ts";
 import type { Block, ListItem, Side } from "../../markdown/blocks.ts";
 import { withCites } from "../../markdown/cites.ts";
 import { parseMarkdown } from "../../markdown/growing-markdown.ts";
-import { escaped } from "./escape-html.ts";
-import { inlineHtml, type Cite } from "./inline-html.ts";
+import { escaped, inlineHtml, type Cite } from "./inline-html.ts";
 
 /** Every character of the source goes through `escaped`. */
 export function markdownToHtml(markdown: string, cite: Cite = () => undefined): string {

@@ -20,11 +20,10 @@ import type {
   UserNode,
   UserVersion,
 } from "../shapes.ts";
-import { answerFacts, answerSpeaker } from "./answer-facts.ts";
 import { codeSpan, enclosed, fenced, inline, isLink, link } from "./markdown-text.ts";
 import { cutAtMarkers, ExportedAnswers, referenceTitle } from "./references-of.ts";
 import { runToEnd } from "./run-to-end.ts";
-import { inputParts, saidIn, splitResult } from "./said.ts";
+import { answerFacts, answerSpeaker, inputParts, saidIn, splitResult } from "./said.ts";
 
 /** The current path; with `all`, every branch and every version of what was said. */
 export function chatToMarkdown(chat: Chat, options: { all?: boolean } = {}): string {

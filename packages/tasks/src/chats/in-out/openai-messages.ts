@@ -3,7 +3,7 @@ import type { JsonValue } from "../../json.ts";
 import { isPlainObject } from "../check-value.ts";
 import { toldVersions } from "../context.ts";
 import { answerChain, chosenVersion, currentPath } from "../path.ts";
-import { picturesIn } from "../pictures.ts";
+import { picturesIn } from "../words.ts";
 import type { AnswerVersion, Attachment, Chat } from "../shapes.ts";
 import type { BlobReader } from "./imported.ts";
 import { contentOf, type OpenAiPart, type Words } from "./openai-parts.ts";
