@@ -1,8 +1,8 @@
 import { Annotator } from "../src/annotator.ts";
-import { withoutMarks } from "../src/chats/without-marks.ts";
 import { readDataUrl } from "../src/data-url.ts";
 import { GrowingMarkdown, parseMarkdown } from "../src/markdown/growing-markdown.ts";
 import { parseInline } from "../src/markdown/inline.ts";
+import { plainText } from "../src/markdown/plain-text.ts";
 import { bareType } from "../src/media-type.ts";
 import { withoutMarkers, withoutReferences } from "../src/references.ts";
 import { defusedText } from "../src/reference-wrapper.ts";
@@ -15,9 +15,9 @@ testTextCosts({
   "GrowingMarkdown, in eight pieces": (text) => readMarkdown(text),
   parseInline: (text) => [
     parseInline(text, true, () => undefined),
-    parseInline(text, false, () => "https://example.com"),
+    parseInline(text, false, () => ({ destination: "https://example.com" })),
   ],
-  withoutMarks: (text) => withoutMarks(text),
+  plainText: (text) => plainText(text),
   "Annotator, in pieces": (text) => readAnnotated(pieces(text)),
   "references in texts": (text) => [withoutMarkers(text), withoutReferences([text, text])],
   defusedText: (text) => [defusedText(text), defusedText(text, true)],

@@ -1,4 +1,5 @@
 import { firstWords, type AnswerPlace, type ChatStore } from "@deltawire/tasks/chats";
+import { plainText } from "@deltawire/tasks/markdown";
 import type { ChatFeed } from "../tasks/follow/chat-follower.ts";
 
 const mostNames = 1000;
@@ -49,7 +50,7 @@ export class AnswerPlaces {
     if (known !== undefined) return known;
     const before = this.#changes;
     const chat = (await this.#store.chat(chatId))?.chat;
-    const name = chat && { title: chat.title, first_words: firstWords(chat) };
+    const name = chat && { title: chat.title, first_words: firstWords(chat, plainText) };
     // One that changed while it was read would never be heard of again.
     if (name === undefined || before !== this.#changes) return name;
     const [oldest] = this.#names.keys();

@@ -1,4 +1,4 @@
-import { withoutMarks } from "@deltawire/tasks/chats";
+import { plainText } from "@deltawire/tasks/markdown";
 import type { QueryPart } from "./search-query.ts";
 import { foldedRun, type Term, termsOf } from "./search-terms.ts";
 
@@ -24,7 +24,7 @@ export function plainSnippetOf(markdown: string, parts: readonly QueryPart[]): S
   const line = markdown.lastIndexOf("\n", Math.max(0, first[0] - before)) + 1;
   const from = cutBefore(markdown, Math.max(line, first[0] - readAround, 0));
   const to = cutBefore(markdown, first[1] + readAround);
-  const plain = withoutMarks(markdown.slice(from, to)).replaceAll(/\s*\n\s*/g, "\n");
+  const plain = plainText(markdown.slice(from, to)).replaceAll(/\s*\n\s*/g, "\n");
   const isThere = marksIn(plain, parts, { firstOnly: true }).length > 0;
   if (!isThere) return snippetOf(markdown, parts);
   return snippetOf(plain, parts, { isCutBefore: from > 0, isCutAfter: to < markdown.length });

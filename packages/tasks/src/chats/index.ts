@@ -126,7 +126,6 @@ export {
 } from "./tool-chain.ts";
 export { upgradeNode, upgradeRemoval } from "./upgrade-answer.ts";
 export { chatFaults } from "./validate-chat.ts";
-export { withoutMarks } from "./without-marks.ts";
 export { picturesIn, wordsOf } from "./words.ts";
 export { chatToGlued, gluedAnswer } from "./in-out/glued.ts";
 export type { GluedAnswer, GluedChain, GluedMessage, GluedPayload } from "./in-out/glued.ts";

@@ -1,7 +1,7 @@
 import type { Block } from "./blocks.ts";
 import { closingIn, detailsIn, summaryIn } from "./html-forms.ts";
 import { parseInline } from "./inline.ts";
-import { isBlank, itemOf, quotedIn, type ItemStart } from "./line-forms.ts";
+import { isBlank, itemOf, Line, quotedIn, type ItemStart } from "./line-forms.ts";
 import type { MadeAnew } from "./made-anew.ts";
 import { OpenContainers } from "./open-containers.ts";
 import { OpenLeaf } from "./open-leaf.ts";
@@ -9,7 +9,7 @@ import type { References, Use } from "./references.ts";
 
 /**
  * Blocks from lines, each of which is read once. What is in `blocks` is finished: no line to come changes it, unless by
- * defining a label that it uses. Unlike in CommonMark, a line without its mark never continues a quote or an item: models
+ * defining a label that it uses. Unlike in CommonMark, a line at the left edge never continues a quote or an item: models
  * write "- a" and then "**b**" below it.
  */
 export class BlockParser {
@@ -58,17 +58,19 @@ export class BlockParser {
   }
 
   /** `goesOn`: a further piece of the line before. `whole`: no further piece of it comes. */
-  line(line: string, goesOn: boolean, whole: boolean): void {
-    this.work.characters += line.length + 1;
-    if (goesOn) return this.#leaf.goOn(line);
-    const { depth, rest } = this.#containers.around(line, this.#leaf.isFenced);
+  line(text: string, goesOn: boolean, whole: boolean): void {
+    this.work.characters += text.length + 1;
+    if (goesOn) return this.#leaf.goOn(text);
+    const { depth, rest } = this.#containers.around(new Line(text), this.#leaf.isFenced);
     if (depth === this.#containers.depth) return this.#read(rest, whole);
+    if (this.#leaf.isParagraph && this.#containers.isFurtherIn(depth, rest) && !this.#begins(rest))
+      return this.#leaf.readIndented(rest, whole);
     this.#leaf.end();
     const item = this.#containers.nextItem(depth, rest);
     if (item === undefined) {
       this.#containers.closeTo(depth);
       this.#read(rest, whole);
-    } else if (!isBlank(item.text)) this.#read(item.text, whole);
+    } else if (!item.rest.isBlank) this.#read(item.rest, whole);
   }
 
   /** The end of the text, or of what there is of it. */
@@ -86,20 +88,21 @@ export class BlockParser {
   }
 
   /** A line's own text, where the innermost container has it. */
-  #read(line: string, whole: boolean): void {
-    if (this.#leaf.readFenced(line)) return;
+  #read(line: Line, whole: boolean): void {
+    if (!this.#closesFoldInHtml(line) && this.#leaf.readFenced(line)) return;
     let rest = line;
     for (;;) {
-      if (isBlank(rest)) {
-        this.#leaf.end();
+      if (rest.isBlank) {
+        this.#leaf.readBlank(rest);
         return this.#containers.noteBlank();
       }
       this.#containers.settleBlank();
+      if (rest.isIndented) return this.#leaf.readIndented(rest, whole);
       const nests = this.#containers.mayNest;
-      const html = this.#html(rest, nests, whole);
+      const html = this.#html(rest.content, nests, whole);
       if (html !== undefined) {
-        rest = html;
-        if (isBlank(rest)) return;
+        rest = new Line(html);
+        if (rest.isBlank) return;
         continue;
       }
       const quoted = nests ? quotedIn(rest) : undefined;
@@ -111,10 +114,29 @@ export class BlockParser {
       } else if (item !== undefined) {
         this.#leaf.end();
         this.#containers.openList(item);
-        rest = item.text;
-        if (isBlank(rest)) return;
+        ({ rest } = item);
+        if (rest.isBlank) return;
       } else return this.#leaf.read(rest, whole);
     }
+  }
+
+  /** Whether a line begins a block within a paragraph. */
+  #begins(line: Line): boolean {
+    if (line.isIndented) return false;
+    const { content } = line;
+    return (
+      quotedIn(line) !== undefined ||
+      itemOf(line) !== undefined ||
+      detailsIn(content) !== undefined ||
+      (this.#containers.hasDetails && closingIn(content) !== undefined) ||
+      this.#leaf.isInterruptedBy(line)
+    );
+  }
+
+  /** Blocks of HTML go on to a blank line, but not beyond the fold that they stand in. */
+  #closesFoldInHtml({ content }: Line): boolean {
+    const isHtml = this.#leaf.state === "html";
+    return isHtml && this.#containers.hasDetails && closingIn(content) !== undefined;
   }
 
   /** A line that begins, names or ends a fold; what of it is still to be read. */
@@ -136,17 +158,18 @@ export class BlockParser {
       return summary.rest;
     }
     if (closing === undefined) return undefined;
-    if (!isBlank(closing.before)) this.#leaf.read(closing.before, whole);
+    if (!isBlank(closing.before)) this.#leaf.read(new Line(closing.before), whole);
     this.#leaf.end();
     containers.closeDetails();
     return closing.rest;
   }
 
-  /** An item within a paragraph has to look like one: a line may begin with a dash, or with the number of a year. */
-  #itemIn(line: string): ItemStart | undefined {
+  /** An item within a paragraph has to look like one: a line may begin with a dash or a number, and an answer be "42.". */
+  #itemIn(line: Line): ItemStart | undefined {
     const item = itemOf(line);
-    if (item === undefined || !this.#leaf.isParagraph) return item;
-    return item.text !== "" && item.start < 100 ? item : undefined;
+    if (item === undefined || (item.ordered && item.rest.isBlank)) return undefined;
+    if (!this.#leaf.isParagraph) return item;
+    return !item.rest.isBlank && item.start === 1 ? item : undefined;
   }
 }
 

@@ -1,6 +1,7 @@
 /** Markdown as data. Text is text: nothing in it has a meaning any more, HTML included, but for the few tags below. */
 export type Block =
-  | { type: "paragraph"; inline: Inline[] }
+  /** `html`: a block of HTML, whose source is its only text. */
+  | { type: "paragraph"; inline: Inline[]; html?: true }
   | { type: "heading"; level: HeadingLevel; inline: Inline[] }
   /** `closed` is false while the closing fence has not come. */
   | { type: "code"; language: string; text: string; closed: boolean; marks?: readonly Mark[] }
@@ -32,14 +33,17 @@ export interface ListItem {
 export type Mark = readonly [start: number, end: number];
 
 export type Inline =
-  | { type: "text"; text: string }
+  /** `html`: a tag, a declaration or a block of HTML, to be shown as it is written. */
+  | { type: "text"; text: string; html?: true }
   | { type: "code"; text: string }
   | { type: "math"; text: string }
   | { type: "strong" | "em" | "del" | "sub" | "sup" | "kbd"; inline: Inline[] }
   /** Of a footnote that the text has. */
   | { type: "footnote"; label: string }
   /** `http:`, `https:` and `mailto:` alone, or a blob of the gateway. `image`: it was written as a picture. */
-  | { type: "link"; url: string; inline: Inline[]; image?: true }
+  | { type: "link"; url: string; title?: string; inline: Inline[]; image?: true }
+  /** A link that must not be followed: a browser might run it, or only the writer's machine has the place. */
+  | { type: "unlinked"; destination: string; title?: string; inline: Inline[]; image?: true }
   | { type: "mark"; inline: Inline[] }
   | { type: "break" }
   | { type: "cite"; reference: number; resolved: boolean };

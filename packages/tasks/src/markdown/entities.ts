@@ -1,9 +1,19 @@
-/** As a piece of a regular expression; its group says which. */
-export const entityForm = "&(?<entity>[A-Za-z][A-Za-z0-9]{1,9}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});";
+/** As a piece of a regular expression; its group is the name or number. */
+export const entityForm = "&([A-Za-z][A-Za-z0-9]{1,31}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});";
 
 /** What an entity that `entityForm` has found stands for; one that nobody knows is the text that it is. */
 export function textOfEntity(entity: string): string {
   return (entity.startsWith("#") ? numbered(entity.slice(1)) : named.get(entity)) ?? `&${entity};`;
+}
+
+const escapes = new RegExp(String.raw`\\([!-/:-@[-\x60{-~])|${entityForm}`, "g");
+
+/** The text of an address, a title or a word behind a fence: with entities and escaped characters as what they stand for. */
+export function unescapedText(written: string): string {
+  if (!/[\\&]/.test(written)) return written;
+  return written.replaceAll(escapes, (_, escape?: string, entity?: string) =>
+    entity === undefined ? (escape ?? "") : textOfEntity(entity),
+  );
 }
 
 /** As in HTML, a number that is no character is shown as U+FFFD. */
@@ -11,6 +21,8 @@ function numbered(number: string): string {
   const code = /^x/i.test(number) ? Number.parseInt(number.slice(1), 16) : Number(number);
   const isControl = code < 0x20 && code !== 0x09 && code !== 0x0a && code !== 0x0d;
   const isSurrogate = code >= 0xd800 && code <= 0xdfff;
+  // Our own marks for citations are in no text.
+  if (code >= 0xfdd0 && code <= 0xfdd2) return "";
   return isControl || isSurrogate || code > 0x10ffff ? "\u{FFFD}" : String.fromCodePoint(code);
 }
 

@@ -5,8 +5,9 @@ import { MadeAnew } from "./made-anew.ts";
 import { References, type Extent } from "./references.ts";
 import { isUndecided } from "./settled-tail.ts";
 
-export function parseMarkdown(text: string): Block[] {
-  const markdown = new GrowingMarkdown();
+/** `isExcerpt`: what defines its links may have been cut off. */
+export function parseMarkdown(text: string, { isExcerpt = false } = {}): Block[] {
+  const markdown = new GrowingMarkdown(isExcerpt);
   markdown.push(text);
   markdown.end();
   return [...markdown.frozen, ...markdown.open];
@@ -34,8 +35,8 @@ export class GrowingMarkdown {
   #read = 0;
   /** The last piece that was read is not a whole line. */
   #inLine = false;
-  readonly #references = new References();
-  #parser = new BlockParser(this.#references);
+  readonly #references: References;
+  #parser: BlockParser;
   /** Where nothing was open, and what there was. */
   #rests: Rest[] = [];
   #open: readonly Block[] = [];
@@ -44,6 +45,11 @@ export class GrowingMarkdown {
   #settled: Extent = nothing;
   #kept = 0;
   #remade = new Set<number>();
+
+  constructor(isExcerpt = false) {
+    this.#references = new References(isExcerpt);
+    this.#parser = new BlockParser(this.#references);
+  }
 
   get frozen(): readonly Block[] {
     return this.#parser.blocks;

@@ -1,38 +1,89 @@
-/*
- * How lines begin that are more than text. An indented line is never code: in what models write it mostly belongs to a list
- * item. So each form may stand anywhere.
- */
-
 const tabWidth = 4;
+const space = 0x20;
+const tab = 0x09;
 
-const fence = /^[ \t]*(`{3,}|~{3,})([^]*)$/;
-const heading = /^[ \t]*(#{1,6})(?:[ \t]+(.*))?$/;
-const item = /^[ \t]*([-*+]|\d{1,9}[.)])(?:([ \t]+)(.*))?$/;
-const quote = /^[ \t]*> ?/;
-const rule = /^[ \t]*([-*_])(?:[ \t]*\1){2,}[ \t]*$/;
-const underline = /^[ \t]*(=|-)\1{2,}[ \t]*$/;
+/** A line, or what is left of it within its containers. A tab goes to the next fourth column of the whole line. */
+export class Line {
+  readonly text: string;
+  readonly #column: number;
+  /** The columns of the blanks that it begins with. */
+  readonly indent: number;
+  /** The text behind these. */
+  readonly content: string;
+
+  constructor(text: string, column = 0) {
+    let at = 0;
+    let width = column;
+    for (; ; at += 1) {
+      const code = text.charCodeAt(at);
+      if (code === space) width += 1;
+      else if (code === tab) width += tabWidth - (width % tabWidth);
+      else break;
+    }
+    this.text = text;
+    this.#column = column;
+    this.indent = width - column;
+    this.content = at === 0 ? text : text.slice(at);
+  }
+
+  get isBlank(): boolean {
+    return isBlank(this.content);
+  }
+
+  /** So far in that it is code, unless it continues a paragraph. */
+  get isIndented(): boolean {
+    return this.indent >= tabWidth;
+  }
+
+  /** Without so many columns of blanks at its beginning, or as many as there are. */
+  without(columns: number): Line {
+    const most = this.#column + Math.min(columns, this.indent);
+    let at = 0;
+    let column = this.#column;
+    while (column < most) {
+      column += this.text.charCodeAt(at) === tab ? tabWidth - (column % tabWidth) : 1;
+      at += 1;
+    }
+    return at === 0 ? this : new Line(" ".repeat(column - most) + this.text.slice(at), most);
+  }
+
+  /** What stands behind so many characters of the content. */
+  behind(characters: number): Line {
+    return new Line(this.content.slice(characters), this.#column + this.indent + characters);
+  }
+}
+
+/** Columns from which a line is code. */
+export const codeIndent = tabWidth;
+
+const fence = /^(`{3,}|~{3,})([^]*)$/;
+const heading = /^(#{1,6})(?:[ \t]+(.*))?$/;
+const item = /^(?:[-*+]|[0-9]{1,9}[.)])(?=[ \t]|$)/;
+const rule = /^([-*_])(?:[ \t]*\1){2,}[ \t]*$/;
+const underline = /^(?:=+|-+)[ \t]*$/;
 const boxToTick = /^\[([ xX])\][ \t]+(?=\S)/;
 
 export interface Fence {
   mark: string;
   indent: number;
-  language: string;
+  /** What stands behind the mark. */
+  info: string;
 }
 
-export function fenceOf(line: string): Fence | undefined {
-  const [, mark, info = ""] = fence.exec(line) ?? [];
+export function fenceOf({ content, indent }: Line): Fence | undefined {
+  const [, mark, info = ""] = fence.exec(content) ?? [];
   if (mark === undefined || (mark.startsWith("`") && info.includes("`"))) return undefined;
-  return { mark, indent: indentOf(line), language: /[^\s{},]+/.exec(info)?.[0] ?? "" };
+  return { mark, indent, info: info.trim() };
 }
 
-export function closesFence(line: string, { mark, indent }: Fence): boolean {
-  const found = line.trim();
-  const same = found.startsWith(mark) && found === mark.charAt(0).repeat(found.length);
-  return same && indentOf(line) < indent + tabWidth;
+export function closesFence({ content, isIndented }: Line, { mark }: Fence): boolean {
+  if (isIndented || !content.startsWith(mark)) return false;
+  const found = content.trimEnd();
+  return found === mark.charAt(0).repeat(found.length);
 }
 
-export function headingOf(line: string): { level: number; text: string } | undefined {
-  const [, hashes, text = ""] = heading.exec(line) ?? [];
+export function headingOf({ content }: Line): { level: number; text: string } | undefined {
+  const [, hashes, text = ""] = heading.exec(content) ?? [];
   if (hashes === undefined) return undefined;
   return { level: hashes.length, text: withoutClosingHashes(text.trim()) };
 }
@@ -46,74 +97,55 @@ function withoutClosingHashes(text: string): string {
     : text;
 }
 
-/** The level of the heading that the line before becomes. */
-export function underlineOf(line: string): 1 | 2 | undefined {
-  const mark = underline.exec(line)?.[1];
-  return mark === undefined ? undefined : mark === "=" ? 1 : 2;
+/** The level of the heading that the lines before become. */
+export function underlineOf({ content }: Line): 1 | 2 | undefined {
+  if (!underline.test(content)) return undefined;
+  return content.startsWith("=") ? 1 : 2;
 }
 
 export interface ItemStart {
   ordered: boolean;
+  /** The bullet, or what stands behind the number: other ones begin another list. */
+  delimiter: string;
   start: number;
-  /** Of the mark. */
+  /** The columns before its mark. */
   own: number;
-  /** Of the text behind it. */
+  /** The columns before its text: lines that stand so far in belong to it. */
   inner: number;
-  text: string;
+  rest: Line;
   checked?: boolean;
 }
 
-export function itemOf(line: string): ItemStart | undefined {
-  const [, mark, gap = " ", text = ""] = item.exec(line) ?? [];
-  if (mark === undefined || rule.test(line)) return undefined;
-  const ordered = mark.length > 1;
-  // The whole answer may be "42."
-  if (ordered && text === "") return undefined;
-  const own = indentOf(line);
-  const inner = own + mark.length + Math.min(widthOf(gap), tabWidth);
-  const start = ordered ? Number.parseInt(mark, 10) : 1;
-  const [box = "", tick] = boxToTick.exec(text) ?? [];
+export function itemOf(line: Line): ItemStart | undefined {
+  if (line.isIndented) return undefined;
+  const mark = item.exec(line.content)?.[0];
+  if (mark === undefined || rule.test(line.content)) return undefined;
+  const behind = line.behind(mark.length);
+  // Further in begins code.
+  const gap = behind.isBlank || behind.indent > tabWidth ? 1 : behind.indent;
+  const text = behind.without(gap);
+  const [box = "", tick] = boxToTick.exec(text.text) ?? [];
   return {
-    ordered,
-    start,
-    own,
-    inner,
-    text: text.slice(box.length),
+    ordered: mark.length > 1,
+    delimiter: mark.slice(-1),
+    start: mark.length > 1 ? Number.parseInt(mark, 10) : 1,
+    own: line.indent,
+    inner: line.indent + mark.length + gap,
+    rest: tick === undefined ? text : text.behind(box.length),
     ...(tick === undefined ? {} : { checked: tick !== " " }),
   };
 }
 
 /** What is quoted; undefined where nothing is. */
-export function quotedIn(line: string): string | undefined {
-  const mark = quote.exec(line)?.[0];
-  return mark === undefined ? undefined : line.slice(mark.length);
+export function quotedIn(line: Line): Line | undefined {
+  if (line.isIndented || !line.content.startsWith(">")) return undefined;
+  return line.behind(1).without(1);
 }
 
-export function isRule(line: string): boolean {
-  return rule.test(line);
+export function isRule({ content }: Line): boolean {
+  return rule.test(content);
 }
 
-export function isBlank(line: string): boolean {
-  return line.trim() === "";
-}
-
-export function indentOf(line: string): number {
-  return widthOf(line.slice(0, line.length - line.trimStart().length));
-}
-
-function widthOf(blanks: string): number {
-  let width = 0;
-  for (const one of blanks) width += one === "\t" ? tabWidth : 1;
-  return width;
-}
-
-/** Without so many columns of blanks at its beginning, or as many as there are. */
-export function withoutIndent(line: string, columns: number): string {
-  let at = 0;
-  let width = 0;
-  while (width < columns && (line.charAt(at) === " " || line.charAt(at) === "\t")) {
-    width += line.charAt(at) === "\t" ? tabWidth : 1;
-    at += 1;
-  }
-  return " ".repeat(Math.max(0, width - columns)) + line.slice(at);
+export function isBlank(text: string): boolean {
+  return text === "" || text.trim() === "";
 }

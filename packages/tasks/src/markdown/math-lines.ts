@@ -2,11 +2,12 @@
 export type MathStart = { closing: string; text: string; closed: boolean };
 
 export function mathOf(line: string): MathStart | undefined {
-  const trimmed = line.trim();
-  const closing = closings[trimmed.slice(0, 2)];
+  const closing = closings[line.slice(0, 2)];
   if (closing === undefined) return undefined;
-  const text = trimmed.slice(2);
+  const text = line.slice(2).trimEnd();
   const end = text.indexOf(closing);
+  // `\[` is also an escaped bracket.
+  if (end === -1 && closing === "\\]" && text.trim() !== "" && !signs.test(text)) return undefined;
   if (end === -1) return { closing, text: text.trim(), closed: false };
   const whole = end === text.length - 2 && end > 0;
   const formula = text.slice(0, end).trim();
@@ -17,4 +18,5 @@ export function mathOf(line: string): MathStart | undefined {
 
 const closings: Readonly<Record<string, string>> = { $$: "$$", "\\[": "\\]" };
 
+const signs = /[\\^_=+<>{}]/;
 const numbers = /^[\d\s,;-]*$/;

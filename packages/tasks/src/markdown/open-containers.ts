@@ -1,12 +1,5 @@
 import type { Block, Inline, ListItem } from "./blocks.ts";
-import {
-  indentOf,
-  isBlank,
-  itemOf,
-  quotedIn,
-  withoutIndent,
-  type ItemStart,
-} from "./line-forms.ts";
+import { itemOf, quotedIn, type ItemStart, type Line } from "./line-forms.ts";
 import type { MadeAnew } from "./made-anew.ts";
 import type { Place } from "./references.ts";
 
@@ -31,6 +24,8 @@ interface List {
   loose: boolean;
   /** Blank lines have come since the last line that was not. */
   blank: boolean;
+  /** Nothing has been written in the item yet. */
+  empty: boolean;
 }
 
 /** The quotes, folds and lists that are open, each in the one before it, and the blocks that are finished before and in them. */
@@ -65,7 +60,7 @@ export class OpenContainers {
   }
 
   /** How many of them a line is in, and what of it stands there. */
-  around(line: string, inFence: boolean): { depth: number; rest: string } {
+  around(line: Line, inFence: boolean): { depth: number; rest: Line } {
     let rest = line;
     for (const [depth, container] of this.#open.entries()) {
       // A fold goes on to its closing tag.
@@ -74,13 +69,19 @@ export class OpenContainers {
         const quoted = quotedIn(rest);
         if (quoted === undefined) return { depth, rest };
         rest = quoted;
-      } else if (!isBlank(rest)) {
+      } else if (!rest.isBlank) {
         // Code in an item goes on to its closing fence, however far out models write its lines.
         if (!inFence && !isInside(container, rest)) return { depth, rest };
-        rest = withoutIndent(rest, container.item.inner);
+        rest = rest.without(container.item.inner);
       }
     }
     return { depth: this.#open.length, rest };
+  }
+
+  /** Whether a line stands further in than the mark of the item at this depth, which it is not inside of. */
+  isFurtherIn(depth: number, line: Line): boolean {
+    const list = this.#open[depth];
+    return list?.type === "list" && !list.blank && line.indent > list.item.own;
   }
 
   openQuote(): void {
@@ -113,20 +114,20 @@ export class OpenContainers {
 
   openList(item: ItemStart): void {
     const { ordered, start } = item;
-    const empty = { items: [], blocks: [], loose: false, blank: false };
-    this.#open.push({ type: "list", ordered, start, item, ...empty });
+    const begun = { items: [], blocks: [], loose: false, blank: false, empty: true };
+    this.#open.push({ type: "list", ordered, start, item, ...begun });
   }
 
   /** The next item, if the line begins one, of the list at this depth, which the line is no longer inside of. */
-  nextItem(depth: number, line: string): ItemStart | undefined {
+  nextItem(depth: number, line: Line): ItemStart | undefined {
     const list = this.#open[depth];
     if (list?.type !== "list") return undefined;
     const item = itemOf(line);
-    if (item === undefined || item.ordered !== list.ordered) return undefined;
+    if (item === undefined || item.delimiter !== list.item.delimiter) return undefined;
     this.closeTo(depth + 1);
     list.loose ||= list.blank;
     list.items.push(itemFrom(list));
-    Object.assign(list, { item, blocks: [], loose: list.blank, blank: false });
+    Object.assign(list, { item, blocks: [], loose: list.blank, blank: false, empty: true });
     return item;
   }
 
@@ -142,15 +143,21 @@ export class OpenContainers {
     }
   }
 
+  /** A blank line in a quote is none of the lists around it. */
   noteBlank(): void {
-    for (const one of this.#open) if (one.type === "list") one.blank = true;
+    const quote = this.#open.findLastIndex(({ type }) => type === "quote");
+    for (const one of this.#open.slice(quote + 1)) if (one.type === "list") one.blank = true;
   }
 
   /** A block after a blank line makes an item loose if both are directly in it. */
   settleBlank(): void {
     const inner = this.#open.at(-1);
-    if (inner?.type === "list") inner.loose ||= inner.blank && inner.blocks.length > 0;
-    for (const one of this.#open) if (one.type === "list") one.blank = false;
+    if (inner?.type === "list") inner.loose ||= inner.blank && !inner.empty;
+    for (const one of this.#open)
+      if (one.type === "list") {
+        one.blank = false;
+        one.empty = false;
+      }
   }
 
   add(block: Block): void {
@@ -191,11 +198,19 @@ export class OpenContainers {
   }
 }
 
-/** What stands further in than an item's mark is the item's; after a blank line it must be clearly so. */
-function isInside({ item, blank }: List, line: string): boolean {
-  const indent = indentOf(line);
-  const clearly = Math.min(item.inner, item.own + 2);
-  return indent >= clearly || (indent > item.own && !blank && itemOf(line) === undefined);
+/**
+ * What stands as far in as an item's text is the item's. Models often write less: two columns before a bullet below a number,
+ * and three below a number of several digits. An item that begins with a blank line and goes on with another is over.
+ */
+function isInside(list: List, line: Line): boolean {
+  const { item, blank, empty } = list;
+  if (blank && empty) return false;
+  if (line.indent >= item.inner) return true;
+  if (!item.ordered || line.indent < item.own + 2) return false;
+  const next = line.indent < item.own + 3 ? itemOf(line) : undefined;
+  if (line.indent < item.own + 3 && next?.ordered !== false) return false;
+  list.item = { ...item, inner: line.indent };
+  return true;
 }
 
 function itemFrom({ blocks, loose, item: { checked } }: List): ListItem {

@@ -1,16 +1,18 @@
 import type { HeadingLevel, Inline, Table } from "./blocks.ts";
 import { asWritten } from "./cites.ts";
 import { footnoteIn, footnoteKey } from "./footnotes.ts";
-import { commentClosing, commentOpening } from "./html-forms.ts";
-import { definitionIn, definitionWith, type Definition } from "./definitions.ts";
+import { commentClosing, commentOpening, htmlBlockIn, type HtmlEnd } from "./html-forms.ts";
+import { definedTarget, definitionIn, definitionWith, type Definition } from "./definitions.ts";
+import { unescapedText } from "./entities.ts";
 import {
   closesFence,
+  codeIndent,
   fenceOf,
   headingOf,
   isBlank,
   isRule,
+  Line,
   underlineOf,
-  withoutIndent,
   type Fence,
 } from "./line-forms.ts";
 import type { MadeAnew } from "./made-anew.ts";
@@ -30,8 +32,11 @@ type Leaf =
   | { type: "paragraph"; text: string; last: number; note?: string }
   | { type: "comment"; source: string }
   /** `text` is what a paragraph begins with if no more of it comes. */
-  | { type: "definition"; definition: Definition; text: string }
+  | { type: "definition"; definition: Definition; text: string; isFirst?: boolean }
   | { type: "code"; fence: Fence; text: string; empty: boolean }
+  /** `blank` are the blank lines that have come since. */
+  | { type: "indented"; text: string; blank: string }
+  | { type: "html"; text: string; end: HtmlEnd }
   | { type: "math"; closing: string; source: string; text: string }
   | Table;
 
@@ -69,6 +74,7 @@ export class OpenLeaf {
     return this.#leaf.type === "none";
   }
 
+  /** It goes on to a closing mark. */
   get isFenced(): boolean {
     return ["code", "math", "comment"].includes(this.#leaf.type);
   }
@@ -82,7 +88,8 @@ export class OpenLeaf {
   goOn(piece: string): void {
     const leaf = this.#leaf;
     if (leaf.type === "paragraph") this.#addToParagraph(leaf, piece, "");
-    else if (leaf.type === "code") leaf.text += asWritten(piece);
+    else if (leaf.type === "code" || leaf.type === "indented") leaf.text += asWritten(piece);
+    else if (leaf.type === "html") this.#addHtml(leaf, piece, "");
     else if (leaf.type === "math") this.#addMath(leaf, piece, "");
     else {
       this.end();
@@ -90,42 +97,85 @@ export class OpenLeaf {
     }
   }
 
-  /** A line of code or of a formula, whatever it looks like. No formula has a blank line: what began like one was text. */
-  readFenced(line: string): boolean {
+  /** A line of fenced code, of HTML or of a formula, whatever it looks like. A blank line ends some of them. */
+  readFenced(line: Line): boolean {
     const leaf = this.#leaf;
     if (leaf.type === "code") this.#addCode(leaf, line);
-    else if (leaf.type === "comment") this.#addComment(leaf, line);
-    else if (leaf.type === "math" && !isBlank(line)) this.#addMath(leaf, line.trim(), "\n");
+    else if (leaf.type === "comment") this.#addComment(leaf, line.text);
+    else if (leaf.type === "html" && !(leaf.end === "blank line" && line.isBlank))
+      this.#addHtml(leaf, line.text, "\n");
+    else if (leaf.type === "math" && !line.isBlank) this.#addMath(leaf, line.text.trim(), "\n");
     else return false;
     return true;
   }
 
+  readBlank(line: Line): void {
+    const leaf = this.#leaf;
+    if (leaf.type === "indented") leaf.blank += `\n${line.without(codeIndent).text}`;
+    else this.end();
+  }
+
+  /** A line that stands so far in that it is code, unless it continues a paragraph. */
+  readIndented(line: Line, whole: boolean): void {
+    const leaf = this.#leaf;
+    if (leaf.type === "indented") {
+      leaf.text += `${leaf.blank}\n${asWritten(line.without(codeIndent).text)}`;
+      leaf.blank = "";
+    } else if (leaf.type === "paragraph") this.#addToParagraph(leaf, line.content, "\n");
+    else if (leaf.type === "definition") this.#growDefinition(leaf, line.content, whole);
+    else {
+      this.end();
+      this.#leaf = {
+        type: "indented",
+        text: asWritten(line.without(codeIndent).text),
+        blank: "",
+      };
+    }
+  }
+
+  /** Whether a line is more than the next one of a paragraph. */
+  isInterruptedBy(line: Line): boolean {
+    const { content } = line;
+    return (
+      content.startsWith(commentOpening) ||
+      fenceOf(line) !== undefined ||
+      headingOf(line) !== undefined ||
+      htmlBlockIn(content, true) !== undefined ||
+      isRule(line) ||
+      mathOf(content) !== undefined ||
+      footnoteIn(content) !== undefined
+    );
+  }
+
   /** `whole`: no further piece of the line comes. */
-  read(line: string, whole: boolean): void {
+  read(line: Line, whole: boolean): void {
+    const { content } = line;
+    if (!mayBeMore.test(content)) return this.#readWords(content, whole);
     const fence = fenceOf(line);
     const heading = headingOf(line);
-    const math = mathOf(line);
+    const math = mathOf(content);
     const level = underlineOf(line);
-    if (this.#leaf.type === "definition" && (level !== undefined || isDashLine(line)))
+    if (this.#leaf.type === "definition" && (level !== undefined || isDashLine(content)))
       this.#leaf = asParagraph(this.#leaf);
     const leaf = this.#leaf;
-    if (line.trimStart().startsWith(commentOpening)) {
+    const html = htmlBlockIn(content, this.isParagraph);
+    if (content.startsWith(commentOpening)) {
       this.end();
       const comment = { type: "comment", source: "" } as const;
       this.#leaf = comment;
-      this.#addComment({ ...comment }, line.trim());
+      this.#addComment({ ...comment }, content.trimEnd());
     } else if (fence !== undefined) {
       this.end();
       this.#leaf = { type: "code", fence, text: "", empty: true };
     } else if (heading !== undefined) {
       this.end();
       this.#addHeading(heading.level, heading.text);
-    } else if (
-      level !== undefined &&
-      leaf.type === "paragraph" &&
-      leaf.last === 0 &&
-      leaf.note === undefined
-    ) {
+    } else if (html !== undefined) {
+      this.end();
+      const begun = { type: "html", text: "", end: html } as const;
+      this.#leaf = begun;
+      this.#addHtml({ ...begun }, line.text, "");
+    } else if (level !== undefined && leaf.type === "paragraph" && leaf.note === undefined) {
       this.#leaf = none;
       this.#addHeading(level, leaf.text);
     } else if (isRule(line)) {
@@ -135,12 +185,19 @@ export class OpenLeaf {
       this.end();
       const { closing, text, closed } = math;
       if (closed) this.#containers.add({ type: "math", text: asWritten(text), closed });
-      else this.#leaf = { type: "math", closing, source: line.trim(), text };
-    } else if (leaf.type === "table" && line.includes("|")) {
-      leaf.rows.push(this.#cells(cellsOf(line, leaf.sides.length), leaf.rows.length + 1));
-    } else if (leaf.type !== "table" && footnoteIn(line) !== undefined) this.#begin(line, whole);
-    else if (leaf.type === "paragraph") this.#growParagraph(leaf, line);
+      else this.#leaf = { type: "math", closing, source: content.trimEnd(), text };
+    } else if (footnoteIn(content) !== undefined && !(leaf.type === "table" && isRow(content)))
+      this.#begin(content, whole);
+    else this.#readWords(content, whole);
+  }
+
+  /** A line that is nothing but text. */
+  #readWords(line: string, whole: boolean): void {
+    const leaf = this.#leaf;
+    if (leaf.type === "paragraph") this.#growParagraph(leaf, line);
     else if (leaf.type === "definition") this.#growDefinition(leaf, line, whole);
+    else if (leaf.type === "table" && (isRow(line) || definitionIn(line) === undefined))
+      leaf.rows.push(this.#cells(cellsOf(line, leaf.sides.length), leaf.rows.length + 1));
     else this.#begin(line, whole);
   }
 
@@ -182,8 +239,16 @@ export class OpenLeaf {
         return;
       }
       case "code": {
-        const language = asWritten(leaf.fence.language);
+        const language = asWritten(languageOf(leaf.fence.info));
         this.#containers.add({ type: "code", language, text: leaf.text, closed });
+        return;
+      }
+      case "indented":
+        this.#containers.add({ type: "code", language: "", text: leaf.text, closed: !growing });
+        return;
+      case "html": {
+        const text = { type: "text", text: leaf.text, html: true } as const;
+        this.#containers.add({ type: "paragraph", inline: [text], html: true });
         return;
       }
       case "math":
@@ -201,10 +266,16 @@ export class OpenLeaf {
     }
   }
 
-  #addCode(leaf: Leaf & { type: "code" }, line: string): void {
+  #addCode(leaf: Leaf & { type: "code" }, line: Line): void {
     if (closesFence(line, leaf.fence)) return this.end(false, true);
-    leaf.text += (leaf.empty ? "" : "\n") + asWritten(withoutIndent(line, leaf.fence.indent));
+    leaf.text += (leaf.empty ? "" : "\n") + asWritten(line.without(leaf.fence.indent).text);
     leaf.empty = false;
+  }
+
+  #addHtml(leaf: Leaf & { type: "html" }, line: string, between: string): void {
+    this.#leaf = { ...leaf, text: leaf.text + between + asWritten(line) };
+    const isLast = leaf.end !== "blank line" && leaf.end.test(line);
+    if (isLast || this.#leaf.text.length > longestParagraph) this.end();
   }
 
   #addMath(leaf: Leaf & { type: "math" }, line: string, between: string): void {
@@ -227,7 +298,7 @@ export class OpenLeaf {
     }
     this.end(false, true);
     const rest = line.slice(end + commentClosing.length);
-    if (!isBlank(rest)) this.read(rest, true);
+    if (!isBlank(rest)) this.read(new Line(rest), true);
   }
 
   #addHeading(level: number, text: string): void {
@@ -264,15 +335,12 @@ export class OpenLeaf {
     }
   }
 
-  #growDefinition(
-    { definition, text }: Leaf & { type: "definition" },
-    line: string,
-    whole: boolean,
-  ): void {
-    const read = text === "" ? line.trimStart() : `${text}\n${line}`;
+  #growDefinition(leaf: Leaf & { type: "definition" }, line: string, whole: boolean): void {
+    const { definition, text } = leaf;
+    const read = text === "" ? line : `${text}\n${line}`;
     const fits = whole && read.length <= longestParagraph;
     const grown = fits ? definitionWith(definition, line) : undefined;
-    if (grown !== undefined) this.#define(grown, read);
+    if (grown !== undefined) this.#define(grown, read, leaf.isFirst);
     else if (text === "") this.#begin(line, whole);
     else {
       const paragraph = paragraphOf(text);
@@ -281,12 +349,11 @@ export class OpenLeaf {
     }
   }
 
-  #begin(line: string, whole: boolean): void {
+  #begin(text: string, whole: boolean): void {
     this.end();
-    const text = line.trimStart();
     const note = footnoteIn(text);
     if (note !== undefined) {
-      if (whole) this.#references.define(footnoteKey(note.label), "");
+      if (whole) this.#references.define(footnoteKey(note.label), { destination: "" });
       this.#leaf = { type: "paragraph", text: note.text, last: 0, note: note.label };
       return;
     }
@@ -295,11 +362,21 @@ export class OpenLeaf {
     else this.#define(definition, text);
   }
 
-  /** `text` is what has been read since the last of it that cannot be anything else. */
-  #define(definition: Definition, text: string): void {
+  /** `text` is what has been read since the last of it that cannot be anything else. `isFirst`: it counts without its title. */
+  #define(definition: Definition, text: string, isFirst?: boolean): void {
     const isOne = definition.state === "untitled" || definition.state === "whole";
-    if (isOne) this.#references.define(definition.label, definition.url);
-    this.#leaf = { type: "definition", definition, text: isOne ? "" : text };
+    let counts = isFirst;
+    if (isOne) {
+      const target = definedTarget(definition);
+      if (isFirst) this.#references.redefine(definition.label, target);
+      else if (isFirst === undefined) counts = this.#references.define(definition.label, target);
+    }
+    const begun = { definition, text: isOne ? "" : text };
+    this.#leaf = {
+      type: "definition",
+      ...begun,
+      ...(counts === undefined ? {} : { isFirst: counts }),
+    };
   }
 
   #cells(cells: readonly string[], row: number): Inline[][] {
@@ -316,6 +393,19 @@ export class OpenLeaf {
     }
     return inline;
   }
+}
+
+/** Certainly: without a bar, a definition ends the table, unlike in GFM. */
+function isRow(line: string): boolean {
+  return line.includes("|");
+}
+
+/** Lines that may be more than text begin like this. */
+const mayBeMore = /^[-`~#<=*_$\\:|[\uFDD1]/;
+
+/** The first word behind a fence. */
+function languageOf(info: string): string {
+  return unescapedText(/[^\s{},]+/.exec(info)?.[0] ?? "");
 }
 
 function paragraphOf(text: string): Leaf & { type: "paragraph" } {

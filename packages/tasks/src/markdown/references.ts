@@ -1,5 +1,6 @@
 import type { Inline } from "./blocks.ts";
-import { parseInline } from "./inline.ts";
+import { parseInline, type TargetOf } from "./inline.ts";
+import type { Target } from "./link-target.ts";
 
 /** The way to a text: the nth block, in a list the nth item and its nth block, in a table the row (0 is the head) and cell. */
 export type Place = readonly number[];
@@ -15,7 +16,7 @@ export interface Use {
 }
 
 interface Label {
-  url: string | undefined;
+  target: Target | undefined;
   uses: Use[];
 }
 
@@ -25,20 +26,30 @@ export interface Extent {
   readonly uses: number;
 }
 
+const somewhere: Target = { destination: "" };
+
 /** What labels stand for, and which texts are to be read again because one of theirs has got or lost its meaning. */
 export class References {
   readonly #labels = new Map<string, Label>();
-  readonly #defined: string[] = [];
+  /** In order, with what each stood for before. */
+  readonly #defined: { name: string; before: Target | undefined }[] = [];
   readonly #uses: Use[] = [];
   readonly #due = new Set<Use>();
   #extent: Extent = { defined: 0, uses: 0 };
   /** The labels that the text which was read last has named in vain. */
   #missed: Set<string> | undefined;
+  /** What defines a label may have been cut off. */
+  readonly #isExcerpt: boolean;
+
+  constructor(isExcerpt = false) {
+    this.#isExcerpt = isExcerpt;
+  }
+
   /** One for all texts, not a closure for each cell and paragraph. */
-  readonly #urlOf = (name: string): string | undefined => {
-    const url = this.#labels.get(name)?.url;
-    if (url === undefined) (this.#missed ??= new Set()).add(name);
-    return url;
+  readonly #targetOf: TargetOf = (name, isLink) => {
+    const target = this.#labels.get(name)?.target;
+    if (target === undefined) (this.#missed ??= new Set()).add(name);
+    return target ?? (this.#isExcerpt && isLink ? somewhere : undefined);
   };
 
   /** The same one until something is defined or used. */
@@ -50,12 +61,18 @@ export class References {
     return this.#extent;
   }
 
-  /** The first definition of a label counts. */
-  define(name: string, url: string): void {
+  /** The first definition of a label counts: false if this is not it. */
+  define(name: string, target: Target): boolean {
+    if (this.#label(name).target !== undefined) return false;
+    this.redefine(name, target);
+    return true;
+  }
+
+  /** Another target for a label: the title of its definition has come. */
+  redefine(name: string, target: Target): void {
     const label = this.#label(name);
-    if (label.url !== undefined) return;
-    label.url = url;
-    this.#defined.push(name);
+    this.#defined.push({ name, before: label.target });
+    label.target = target;
     this.#tellUses(name, label);
   }
 
@@ -65,9 +82,9 @@ export class References {
       use.there = false;
       this.#due.delete(use);
     }
-    for (const name of this.#defined.splice(defined)) {
+    for (const { name, before } of this.#defined.splice(defined).toReversed()) {
       const label = this.#label(name);
-      label.url = undefined;
+      label.target = before;
       this.#tellUses(name, label);
     }
   }
@@ -75,7 +92,7 @@ export class References {
   /** What a text holds. If it names what is not defined it is to be remembered, unless it will be read again anyhow. */
   read(source: string, growing: boolean): Inline[] {
     this.#missed = undefined;
-    return parseInline(source, growing, this.#urlOf);
+    return parseInline(source, growing, this.#targetOf);
   }
 
   get hasMissed(): boolean {
@@ -95,7 +112,7 @@ export class References {
     const asked = new Set<string>();
     const inline = parseInline(use.source, false, (name) => {
       asked.add(name);
-      return this.#labels.get(name)?.url;
+      return this.#labels.get(name)?.target;
     });
     for (const name of asked) if (!use.asked.has(name)) this.#label(name).uses.push(use);
     use.asked = asked;
@@ -127,7 +144,7 @@ export class References {
   #label(name: string): Label {
     const found = this.#labels.get(name);
     if (found !== undefined) return found;
-    const label: Label = { url: undefined, uses: [] };
+    const label: Label = { target: undefined, uses: [] };
     this.#labels.set(name, label);
     return label;
   }

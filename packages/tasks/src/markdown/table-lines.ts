@@ -26,22 +26,30 @@ function sideOf(dashes: string): Side {
  * GitHub, unless the row has its `columns` only if it does not.
  */
 export function cellsOf(line: string, columns = Number.POSITIVE_INFINITY): string[] {
-  const cells = cut(line, bars);
+  const cells = cut(line, false);
   if (cells.length <= columns || !line.includes("`")) return cells;
-  const kinder = cut(line, barsOutsideOfCode);
+  const kinder = cut(line, true);
   return kinder.length === columns ? kinder : cells;
 }
 
-const bars = /\\[^]|[^\\|]+|\||\\$/g;
-const barsOutsideOfCode = /\\[^]|`[^`]+`|`|[^\\|`]+|\||\\$/g;
-
-function cut(line: string, pieces: RegExp): string[] {
-  const cells = [""];
-  for (const [piece] of line.trim().matchAll(pieces)) {
-    if (piece === "|") cells.push("");
-    else cells.push((cells.pop() ?? "") + piece.replaceAll(String.raw`\|`, "|"));
+/** At bars that are not escaped; with `barsInCode` these are no ends either. */
+function cut(line: string, barsInCode: boolean): string[] {
+  const row = line.trim();
+  const cells: string[] = [];
+  let from = 0;
+  for (let at = 0; at < row.length; at += 1) {
+    const char = row.charAt(at);
+    if (char === "\\") at += 1;
+    else if (char === "`" && barsInCode) {
+      const end = row.indexOf("`", at + 1);
+      if (end > at + 1) at = end;
+    } else if (char === "|") {
+      cells.push(row.slice(from, at));
+      from = at + 1;
+    }
   }
+  cells.push(row.slice(from));
   if (cells.length > 1 && cells[0] === "") cells.shift();
   if (cells.length > 1 && cells.at(-1) === "") cells.pop();
-  return cells.map((cell) => cell.trim());
+  return cells.map((cell) => cell.trim().replaceAll(String.raw`\|`, "|"));
 }

@@ -12,7 +12,7 @@ export function blocksShown(blocks: readonly Block[]): string {
 function blockShown(block: Block): string {
   switch (block.type) {
     case "paragraph":
-      return `p(${inlineShown(block.inline)})`;
+      return `${block.html ? "html" : "p"}(${inlineShown(block.inline)})`;
     case "heading":
       return `h${block.level}(${inlineShown(block.inline)})`;
     case "code":
@@ -55,6 +55,8 @@ function inlineShown(nodes: readonly Inline[]): string {
           return `$${node.text}$`;
         case "link":
           return `${node.image ? "image" : "a"}<${node.url}>(${inlineShown(node.inline)})`;
+        case "unlinked":
+          return `no${node.image ? "image" : "a"}<${node.destination}>(${inlineShown(node.inline)})`;
         case "break":
           return "⏎";
         case "cite":

@@ -51,6 +51,12 @@ function nodeView(node: Inline, at: number): ReactNode {
       return <MarkView key={at}>{inlineView(node.inline)}</MarkView>;
     case "link":
       return linkView(node, at);
+    case "unlinked":
+      return (
+        <span key={at} className="markdown-unlinked" title={node.destination}>
+          {inlineView(node.inline)}
+        </span>
+      );
     case "break":
       return <br key={at} />;
     case "cite":
@@ -61,7 +67,7 @@ function nodeView(node: Inline, at: number): ReactNode {
 }
 
 /** Pictures of others are links: the page asks nobody but its own gateway for anything. */
-function linkView({ url, inline, image }: Inline & { type: "link" }, at: number): ReactNode {
+function linkView({ url, title, inline, image }: Inline & { type: "link" }, at: number): ReactNode {
   const [alt] = inline;
   const address = addressOf(url);
   if (image && address.is === "here")
@@ -71,13 +77,14 @@ function linkView({ url, inline, image }: Inline & { type: "link" }, at: number)
         className="markdown-image"
         src={url}
         alt={alt?.type === "text" ? alt.text : ""}
+        title={title}
         loading="lazy"
       />
     );
   if (address.is !== "elsewhere" && !isBlob(url) && !mail.test(url))
     return <Fragment key={at}>{inlineView(inline)}</Fragment>;
   return (
-    <a key={at} href={url} target="_blank" rel="noopener noreferrer">
+    <a key={at} href={url} title={title} target="_blank" rel="noopener noreferrer">
       {inlineView(inline)}
     </a>
   );

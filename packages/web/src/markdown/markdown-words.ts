@@ -101,11 +101,13 @@ function markedInline(nodes: readonly Inline[], marks: Marks, role: "words" | "p
         return marks(`[^${node.reference}]`, "cite").length === 0 ? [node] : whole(node);
       case "footnote":
         return marks(`[^${node.label}]`, "cite").length === 0 ? [node] : whole(node);
-      case "link": {
+      case "link":
+      case "unlinked": {
         const within = isPicture(node) ? "picture" : role;
         const linked = { ...node, inline: markedInline(node.inline, marks, within) };
+        const address = node.type === "link" ? node.url : node.destination;
         marks(" ", "address");
-        return marks(node.url, "address").length === 0 ? [linked] : whole(node);
+        return marks(address, "address").length === 0 ? [linked] : whole(node);
       }
       case "break":
         marks("\n", "break");
@@ -117,8 +119,8 @@ function markedInline(nodes: readonly Inline[], marks: Marks, role: "words" | "p
 }
 
 /** Drawn as such: of those elsewhere the name is read, as a link. */
-function isPicture({ image, url }: Inline & { type: "link" }): boolean {
-  return image === true && addressOf(url).is === "here";
+function isPicture(node: Inline & { type: "link" | "unlinked" }): boolean {
+  return node.type === "link" && node.image === true && addressOf(node.url).is === "here";
 }
 
 /** What cannot be marked in part. */

@@ -3,13 +3,13 @@ import {
   currentPath,
   isOutdated,
   nodeOf,
-  withoutMarks,
   wordsOf,
   type AnswerVersion,
   type Chat,
   type ChatNode,
   type UserVersion,
 } from "@deltawire/tasks/chats";
+import { plainText } from "@deltawire/tasks/markdown";
 import { saysOf, type AnswerSays } from "../chat/answer-facts.ts";
 
 /** What the picture shows of a node. */
@@ -141,7 +141,7 @@ const mostRead = 2000;
 
 /** The beginning of what a model wrote in Markdown, on one line. */
 export function firstWordsIn(markdown: string): string {
-  return firstWords(withoutMarks(markdown.slice(0, mostRead)));
+  return firstWords(plainText(markdown.slice(0, mostRead)));
 }
 
 /** The beginning of a text on one line. */

@@ -34,7 +34,7 @@ const cases: [what: string, markdown: string, markup: string][] = [
   [
     "links and pictures by their labels, whose definitions are not there",
     '[a][b] ![c]\n\n[B]: https://b.c "d"\n[c]: </api/blobs/0f3>',
-    '<p dir="auto"><a href="https://b.c" target="_blank" rel="noopener noreferrer">a</a> <img class="markdown-image" src="/api/blobs/0f3" alt="c" loading="lazy"/></p>',
+    '<p dir="auto"><a href="https://b.c" title="d" target="_blank" rel="noopener noreferrer">a</a> <img class="markdown-image" src="/api/blobs/0f3" alt="c" loading="lazy"/></p>',
   ],
   [
     "lists that begin anywhere",

@@ -28,6 +28,8 @@ function nodeHtml(node: Inline, cite: Cite): string {
       // A blob of the gateway is nowhere for who has only this file.
       return node.url.startsWith("/") ? label : linkTo(node.url, label);
     }
+    case "unlinked":
+      return inlineHtml(node.inline, () => undefined);
     case "break":
       return "<br>";
     case "footnote":
