@@ -180,10 +180,11 @@ function stepsOf(parts: TaskParts, before: Before): { steps: StepView[]; settled
     isSettled &&= !isRunning || item.status !== "in_progress";
     settle(index + 1);
   }
-  for (const input of parts.inputs)
-    if ((input.taken_at ?? output.length) >= output.length) say(input);
   closeCalls();
   if (!isRunning) settle(output.length);
+  // Not settled: these steps stand behind the items.
+  for (const input of parts.inputs)
+    if ((input.taken_at ?? output.length) >= output.length) say(input);
   return { steps, settled };
 }
 

@@ -192,6 +192,18 @@ test("what was taken back moves nothing that the user said meanwhile", () => {
   expect(answerView(sampleVersion({}), treeOfTasks([task])).timeline).toEqual(timeline);
 });
 
+test("what the model did not hear stands there once, also when the ended task is read again", () => {
+  const words = { type: "text" as const, text: "Goodbye" };
+  const item = { type: "message" as const, id: "in_1", role: "user" as const, content: [words] };
+  const inputs = [{ item, delivery: "queue" as const }];
+  const task = { status: "canceled" as const, output: [message("Hello.")], inputs };
+  const stopped = () => treeOfTasks([runningTask("task_1", task)]);
+  const version = sampleVersion({});
+  const first = answerView(version, stopped());
+  const again = answerView(version, stopped(), first);
+  expect(stepsIn(again.timeline).map(({ is }) => is)).toEqual(["message", "said"]);
+});
+
 test("while a call runs nothing else is waited for, also when something was said meanwhile", () => {
   const input = {
     item: { type: "message" as const, id: "in_1", role: "user" as const, content: [] },
