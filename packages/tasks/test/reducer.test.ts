@@ -660,3 +660,89 @@ describe("a model that is asked again after a failure", () => {
     expect(rootOf(warned)).not.toHaveProperty("retry");
   });
 });
+
+describe("how long a task took", () => {
+  const at = (seconds: number, body: TaskEventBody) => ({
+    ...body,
+    ts: new Date(seconds * 1000).toISOString(),
+  });
+  const asked = (seconds: number) =>
+    at(seconds, { type: "task.round.started", round: 1, model: "m" });
+  const answered = (seconds: number) =>
+    at(seconds, { type: "task.round.done", round: 1, finish_reason: "stop", usage: usage(1) });
+  const waits = (seconds: number) =>
+    at(seconds, { type: "task.input_required", approval_ids: [], reason: "approval" });
+  const works = (seconds: number, more: object = {}) =>
+    at(seconds, { type: "task.working", ...more });
+  const created = numbered([["task_1", { type: "task.created", task: info() }]]);
+  const after = (...bodies: TaskEventBody[]) => rootOf(next(reduce(emptyTree, created), ...bodies));
+
+  test("is summed up over rounds and waits", () => {
+    const task = after(asked(1), answered(3), waits(4), works(9), asked(10), answered(11));
+    expect(task).toMatchObject({ model_ms: 3000, waited_ms: 5000 });
+    expect(task).not.toHaveProperty("model_since");
+    expect(task).not.toHaveProperty("waiting_since");
+  });
+
+  test("goes on until the end of the task", () => {
+    expect(after(asked(1)).model_since).toBe("1970-01-01T00:00:01.000Z");
+    const end = at(4, { type: "task.completed", usage: usage(1), state_hash: "" });
+    const task = after(asked(1), end);
+    expect(task).toMatchObject({ model_ms: 3000, ended_at: "1970-01-01T00:00:04.000Z" });
+    expect(after(waits(1), end)).toMatchObject({ waited_ms: 3000 });
+  });
+
+  test("has nothing of the time in which no process was there", () => {
+    const recovered = works(100, { recovered: true, epoch: 1 });
+    expect(after(asked(1), recovered, asked(101), answered(102)).model_ms).toBe(1000);
+  });
+
+  test("is not known where events tell no time", () => {
+    const task = after({ type: "task.round.started", round: 1, model: "m" }, answered(3));
+    expect(task).not.toHaveProperty("model_ms");
+  });
+});
+
+test("equal warnings are counted, and why a run failed is forgotten with a refused result", () => {
+  const created = reduce(emptyTree, numbered([["task_1", { type: "task.created", task: info() }]]));
+  const warn = (message: string): TaskEventBody => ({ type: "task.warning", code: "c", message });
+  const run = { call_id: "call_1", execution_id: "ex_1" };
+  const failed = next(
+    created,
+    warn("one"),
+    warn("two"),
+    warn("one"),
+    {
+      type: "task.tool_execution.started",
+      ...run,
+      attempt: 1,
+      args_hash: "h",
+      effect: "once",
+      idempotency_key: "k",
+    },
+    { type: "task.tool_execution.done", ...run, outcome: "failed", duration_ms: 1, error: "why" },
+    {
+      type: "task.approval.requested",
+      approval: { approval_id: "a", kind: "result", call_id: "call_1", choices: [] },
+    },
+  );
+  expect(rootOf(failed)).toMatchObject({
+    warnings: [
+      { code: "c", message: "one", count: 2 },
+      { code: "c", message: "two", count: 1 },
+    ],
+    executions: [{ outcome: "failed", error: "why" }],
+  });
+  const decide = (decision: "approve" | "redact") =>
+    rootOf(
+      next(failed, {
+        type: "task.approval.resolved",
+        approval_id: "a",
+        decision,
+        by: "user",
+        scope: "once",
+      }),
+    ).executions[0];
+  expect(decide("approve")).toMatchObject({ error: "why" });
+  expect(decide("redact")).not.toHaveProperty("error");
+});

@@ -120,6 +120,7 @@ export {
   chainWarnings,
   childTask,
   taskError,
+  toolRounds,
   type CallError,
   type CallRecord,
   type ChainStats,

@@ -77,22 +77,34 @@ export function callRecords(tree: TaskTree): CallRecord[] {
   });
 }
 
-export function chainStats(tree: TaskTree): ChainStats {
-  const calls = callsIn(tree);
+/** Of tasks that make one answer together, with their sub-agents. */
+export function chainStats(...trees: readonly TaskTree[]): ChainStats {
   const outcomes: Record<string, number> = {};
-  for (const { outcome } of calls)
-    if (outcome !== "in_progress") outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
-  const sum = { rounds: 0, model_ms: 0, tool_ms: 0 };
-  for (const { round, model_ms = 0, executions } of Object.values(tree.tasks)) {
-    sum.rounds += round;
-    sum.model_ms += model_ms;
-    // The time of a sub-agent is that of its model and its tools.
-    for (const { call_id, duration_ms = 0 } of executions)
-      if (!Object.hasOwn(tree.tasks, call_id)) sum.tool_ms += duration_ms;
+  const sum = { rounds: 0, calls: 0, model_ms: 0, tool_ms: 0, waited_ms: 0 };
+  for (const tree of trees) {
+    const roundsWithCalls = new Map<TaskState, number>();
+    for (const { task, round, outcome } of callsIn(tree)) {
+      sum.calls += 1;
+      roundsWithCalls.set(task, round);
+      if (outcome !== "in_progress") outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
+    }
+    for (const task of Object.values(tree.tasks)) {
+      // Of an imported answer no other rounds are known.
+      sum.rounds += Math.max(task.round, roundsWithCalls.get(task) ?? 0);
+      sum.model_ms += task.model_ms ?? 0;
+      // The time of a sub-agent is that of its model and its tools.
+      for (const { call_id, duration_ms = 0 } of task.executions)
+        if (!Object.hasOwn(tree.tasks, call_id)) sum.tool_ms += duration_ms;
+    }
+    // A task above one that waits for a person waits too.
+    sum.waited_ms += tree.tasks[tree.root_task_id]?.waited_ms ?? 0;
   }
-  // A task above one that waits for a person waits too.
-  const { waited_ms = 0 } = tree.tasks[tree.root_task_id] ?? {};
-  return { ...sum, calls: calls.length, outcomes, waited_ms };
+  return { ...sum, outcomes };
+}
+
+/** Round trips between the model and its tools, without those of sub-agents. */
+export function toolRounds(tree: TaskTree): number {
+  return callsIn(tree).findLast(({ task }) => task.task_id === tree.root_task_id)?.round ?? 0;
 }
 
 /** Of several that say the same there is one, those of sub-agents too. */

@@ -8,12 +8,11 @@ import {
 } from "@deltawire/tasks";
 import {
   answerTree,
-  callRecords,
   chainStats,
+  toolRounds,
   type AnswerVersion,
   type ChainStats,
 } from "@deltawire/tasks/chats";
-import { once } from "../once.ts";
 import type { StatusKind } from "../parts/signs.tsx";
 import { unreachable } from "../unreachable.ts";
 
@@ -52,7 +51,7 @@ export interface AnswerCost {
   readonly usage: Usage | undefined;
   readonly ofSubAgents: number;
   readonly timeMs: number | undefined;
-  /** What models and tools did for it; undefined if nothing was recorded. */
+  /** What models and tools did for it; undefined if no task has made it. */
   readonly stats: ChainStats | undefined;
   /** Round trips between the model and its tools, without those of sub-agents. */
   readonly toolRounds: number;
@@ -63,41 +62,14 @@ export function costOf(chain: readonly AnswerVersion[]): AnswerCost {
   const own = chain.flatMap(({ usage, tree_usage }) => usage ?? tree_usage ?? []);
   const times = chain.flatMap(({ time_ms }) => time_ms ?? []);
   const usage = sumOf(all);
+  const trees = chain.filter(({ round }) => round !== undefined).map(answerTree);
   return {
     usage,
     ofSubAgents: (usage?.total_tokens ?? 0) - (sumOf(own)?.total_tokens ?? 0),
     timeMs: times.length === 0 ? undefined : times.reduce((sum, ms) => sum + ms, 0),
-    stats: sumOfStats(chain.flatMap((version) => statsOf(version) ?? [])),
-    toolRounds: chain.reduce((sum, version) => sum + toolRoundsIn(version), 0),
+    stats: trees.length === 0 ? undefined : chainStats(...trees),
+    toolRounds: trees.reduce((sum, tree) => sum + toolRounds(tree), 0),
   };
-}
-
-/** Undefined of an answer that no task has made. */
-const statsOf = once((version: AnswerVersion): ChainStats | undefined =>
-  version.round === undefined ? undefined : chainStats(answerTree(version)),
-);
-
-const toolRoundsIn = once((version: AnswerVersion): number => {
-  if (version.round === undefined) return 0;
-  const own = callRecords(answerTree(version)).findLast(({ task_id }) => task_id === undefined);
-  return own?.round ?? 0;
-});
-
-function sumOfStats([first, ...rest]: readonly ChainStats[]): ChainStats | undefined {
-  if (first === undefined) return undefined;
-  return rest.reduce((sum, one) => {
-    const outcomes: Record<string, number> = { ...sum.outcomes };
-    for (const [outcome, count] of Object.entries(one.outcomes))
-      outcomes[outcome] = (outcomes[outcome] ?? 0) + count;
-    return {
-      rounds: sum.rounds + one.rounds,
-      calls: sum.calls + one.calls,
-      outcomes,
-      model_ms: sum.model_ms + one.model_ms,
-      tool_ms: sum.tool_ms + one.tool_ms,
-      waited_ms: sum.waited_ms + one.waited_ms,
-    };
-  }, first);
 }
 
 function sumOf(usages: readonly Usage[]): Usage | undefined {

@@ -68,7 +68,7 @@ export function gluedAnswer(versions: readonly AnswerVersion[]): GluedAnswer {
     userPromptSlice: log === "" ? undefined : [log.length, content.length],
     toolChainResult: {
       toolCallHistory: versions.flatMap((version) => callRecords(answerTree(version))),
-      stats: statsOf(versions),
+      stats: chainStats(...versions.map(answerTree)),
       status: last?.status ?? "completed",
       error: last?.error?.message,
     },
@@ -141,20 +141,3 @@ function storedAnswer(versions: readonly AnswerVersion[]): GluedPayload {
     ...(toolChainResult.stats.calls === 0 ? {} : { toolChainResult }),
   };
 }
-
-function statsOf(versions: readonly AnswerVersion[]): ChainStats {
-  const outcomes: Record<string, number> = {};
-  const sum = { rounds: 0, calls: 0, model_ms: 0, tool_ms: 0, waited_ms: 0 };
-  for (const version of versions) {
-    const tree = answerTree(version);
-    const stats = chainStats(tree);
-    for (const name of numbers) sum[name] += stats[name];
-    // An imported answer has no rounds but those of its calls.
-    if (version.round === undefined) sum.rounds += callRecords(tree).at(-1)?.round ?? 0;
-    for (const [outcome, times] of Object.entries(stats.outcomes))
-      outcomes[outcome] = (outcomes[outcome] ?? 0) + times;
-  }
-  return { ...sum, outcomes };
-}
-
-const numbers = ["rounds", "calls", "model_ms", "tool_ms", "waited_ms"] as const;
