@@ -106,12 +106,8 @@ describe.each(Object.keys(order))("%s", (name) => {
     expect(importsAgainstOrder(files)).toEqual([]);
   });
 
-  test("files at the root import each other in no circle", () => {
-    expect(circles(files.filter(({ path }) => isFile(entryOf(path))))).toEqual([]);
-  });
-
-  test("no file needs itself to be loaded", () => {
-    expect(circles(files, ({ typesOnly }) => !typesOnly)).toEqual([]);
+  test("files import each other in no circle, for types either", () => {
+    expect(circles(files)).toEqual([]);
   });
 
   test("docs/architecture.md has the order", () => {
@@ -157,7 +153,7 @@ describe("the checker finds", () => {
     expect(importsAgainstOrder(files)).toEqual(["gateway: problem.ts imports http/b.ts"]);
   });
 
-  test("a circle of files at the root", () => {
+  test("a circle of files", () => {
     const files = [
       file("demo/a.ts", `import { b } from "./b.ts";`),
       file("demo/b.ts", `import type { C } from "./c.ts";`),
@@ -200,11 +196,8 @@ function rowOf(path: string): number {
   return row < 0 && isFile(entry) ? rows.findIndex((names) => names.includes("*")) : row;
 }
 
-/** Each circle once, by the path that closes it. Imports that do not count are left out. */
-function circles(
-  files: readonly RepositoryFile[],
-  counts: (one: { typesOnly: boolean }) => boolean = () => true,
-): string[] {
+/** Each circle once, by the path that closes it. */
+function circles(files: readonly RepositoryFile[]): string[] {
   const texts = new Map(files.map(({ path, text }) => [path, text]));
   const done = new Set<string>();
   const from = (path: string, way: readonly string[]): string[] => {
@@ -212,9 +205,7 @@ function circles(
     if (at >= 0) return [[...way.slice(at), path].map(shortOf).join(" > ")];
     const text = texts.get(path);
     if (text === undefined || done.has(path)) return [];
-    const found = importsOf(text)
-      .filter(counts)
-      .flatMap((one) => from(targetOf(path, one.from), [...way, path]));
+    const found = importsOf(text).flatMap((one) => from(targetOf(path, one.from), [...way, path]));
     done.add(path);
     return found;
   };

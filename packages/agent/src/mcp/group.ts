@@ -2,7 +2,7 @@ import type { Tool as ListedTool } from "@modelcontextprotocol/client";
 import { Redactor, type Redact } from "../redaction/redactor.ts";
 import { secretsIn, secretsOfUrl } from "../redaction/secret-values.ts";
 import type { Tool } from "../tool.ts";
-import type { McpServer, McpToolGroup } from "./connect.ts";
+import type { McpServer, McpToolGroup } from "./server.ts";
 import { maxNameLength, maxSchemasLength, schemaProblem, shortened } from "./limits.ts";
 import { McpSession } from "./session.ts";
 import { toolOf } from "./tool-of.ts";

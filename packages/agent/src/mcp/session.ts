@@ -15,7 +15,7 @@ import {
 import type { JsonObject } from "@deltawire/wire";
 import type { Redact } from "../redaction/redactor.ts";
 import { problemsByJsonSchema, tooComplex } from "../schemas/json-schema.ts";
-import type { McpServer } from "./connect.ts";
+import type { McpServer } from "./server.ts";
 import { boundedFetch } from "./bounded-fetch.ts";
 import { McpError } from "./error.ts";
 import { guardMessages } from "./guard-messages.ts";

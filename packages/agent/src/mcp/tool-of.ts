@@ -5,7 +5,7 @@ import { toolOf as ownToolOf } from "../define-tool.ts";
 import type { Redact } from "../redaction/redactor.ts";
 import { uncheckedInput } from "../schemas/input-schema.ts";
 import type { CallPolicy, Tool } from "../tool.ts";
-import type { McpServer } from "./connect.ts";
+import type { McpServer } from "./server.ts";
 import { maxDescriptionLength, shortened } from "./limits.ts";
 import { outputOf } from "./output.ts";
 import { ProgressThrottle } from "./progress-throttle.ts";

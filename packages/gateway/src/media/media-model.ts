@@ -1,12 +1,8 @@
 import type { Model } from "@deltawire/agent";
 import { EventQueue } from "../tasks/event-queue.ts";
-import { modelError, type RelayModelOptions } from "../tasks/relay-model.ts";
+import { modelError } from "../tasks/relay-model.ts";
 import type { MediaType } from "./endpoint-call.ts";
-
-export interface MediaModelOptions extends RelayModelOptions {
-  /** How often those who wait are told that it goes on. */
-  progressMs?: number;
-}
+import type { MediaModelOptions } from "./media-round.ts";
 
 /**
  * A model that draws, edits, listens or speaks, of the upstream of that name. Of a request it reads the last message of the

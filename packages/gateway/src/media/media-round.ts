@@ -9,7 +9,7 @@ import type { Connection, ReceivedHeaders, ReplyReader } from "../upstream/send-
 import type { ExchangeRecord, PreparedRequest } from "../upstream/upstream-client.ts";
 import type { Upstream, UpstreamRequest } from "../upstream/upstream.ts";
 import type { EventQueue } from "../tasks/event-queue.ts";
-import { failed, modelError, notesOf } from "../tasks/relay-model.ts";
+import { failed, modelError, notesOf, type RelayModelOptions } from "../tasks/relay-model.ts";
 import { unreachable } from "../unreachable.ts";
 import {
   callFor,
@@ -20,13 +20,17 @@ import {
   type Wanted,
 } from "./endpoint-call.ts";
 import { fetchPicture } from "./fetch-picture.ts";
-import type { MediaModelOptions } from "./media-model.ts";
 import { tooLarge, type MediaReply, type ReplyHead } from "./media-reply.ts";
 import { PictureReply, type PictureLink } from "./picture-reply.ts";
 import { MessageEvents, PictureEvents, progressEvent } from "./reply-events.ts";
 import { SpeechReply } from "./speech-reply.ts";
 import { TranscriptReply } from "./transcript-reply.ts";
 import { noUsage } from "./usage.ts";
+
+export interface MediaModelOptions extends RelayModelOptions {
+  /** How often those who wait are told that it goes on. */
+  progressMs?: number;
+}
 
 /** Of one reply, previews included. */
 const mostBytes = 100 * 1024 * 1024;

@@ -1,6 +1,5 @@
-import type { Block, Reference } from "@deltawire/tasks";
+import type { Block, Reference, ToolCallItem } from "@deltawire/tasks";
 import { argumentsLine } from "./arguments-line.ts";
-import type { CallView } from "./timeline-view.ts";
 
 /** What can be cited in a task, by its number. */
 export type Sources = ReadonlyMap<number, Source>;
@@ -19,7 +18,19 @@ export interface Source {
   readonly nodeId?: string;
 }
 
-export function sourcesOf(references: readonly Reference[], calls: readonly CallView[]): Sources {
+/** What sources need of a call. */
+interface CitableCall {
+  readonly call: ToolCallItem;
+  readonly resultId: string | undefined;
+  readonly blocks: readonly Block[];
+  /** The sub-agent that it asked. */
+  readonly child: { readonly timeline: { readonly sources: Sources } } | undefined;
+}
+
+export function sourcesOf(
+  references: readonly Reference[],
+  calls: readonly CitableCall[],
+): Sources {
   const byResult = new Map(calls.map((call) => [call.resultId, call]));
   const sources = new Map<number, Source>();
   for (const { reference_id: number, item_id, block_indexes, source, title, url } of references) {
@@ -50,7 +61,7 @@ export function sourcesOf(references: readonly Reference[], calls: readonly Call
   return sources;
 }
 
-function sourceIn({ call }: CallView, number: number, blocks: readonly Block[]): Source {
+function sourceIn({ call }: CitableCall, number: number, blocks: readonly Block[]): Source {
   return {
     number,
     path: [call.call_id],

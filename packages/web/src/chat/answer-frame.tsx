@@ -18,7 +18,7 @@ import { canContinue, hasWordsToCopy, saysOf, statusKinds, whoMade } from "./ans
 import { AnswerUsage } from "./answer-usage.tsx";
 import { answerToCopy, copyText } from "./copy-text.ts";
 import { InPlaceEditor } from "./in-place-editor.tsx";
-import type { NodeProps } from "./node-view.tsx";
+import type { NodeProps } from "./groups.ts";
 import { answeredVersion, Marks, Switchers, When } from "./message-footer.tsx";
 import { elementId, useThread } from "./thread.ts";
 import { useNodeMenu } from "./use-node-menu.ts";

@@ -18,6 +18,14 @@ export interface Placed {
   readonly isOutdated: boolean;
 }
 
+/** What a node of one kind is drawn from. */
+export interface NodeProps<Node extends ChatNode> extends Placed {
+  readonly node: Node;
+  /** Somebody came to see it. */
+  readonly isMarked: boolean;
+  readonly isBookmarked: boolean;
+}
+
 export function placedOn(chat: Chat, path: readonly ChatNode[]): Placed[] {
   const outdated = outdatedNodes(chat, path);
   return path.map((node, at) => {

@@ -6,19 +6,8 @@ import { useWords } from "../words/use-words.ts";
 import { AnswerFrame } from "./answer-frame.tsx";
 import { elementId, useThread } from "./thread.ts";
 import { UserMessage } from "./user-message.tsx";
+import type { NodeProps } from "./groups.ts";
 import { chatWords } from "./words.ts";
-
-export interface NodeProps<Node extends ChatNode> {
-  node: Node;
-  above: ChatNode | undefined;
-  below: ChatNode | undefined;
-  branches: readonly string[];
-  /** Written for another version of what is above. */
-  isOutdated: boolean;
-  /** Somebody came to see it. */
-  isMarked: boolean;
-  isBookmarked: boolean;
-}
 
 /** Drawn again only when something of it is another. */
 export const NodeView = memo(function NodeView({ node, ...rest }: NodeProps<ChatNode>) {
