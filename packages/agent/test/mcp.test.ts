@@ -190,7 +190,7 @@ describe.each(servers)("a server %s", (_name, start) => {
 
   test("tells its progress, and is told when a call is cancelled", async () => {
     const { tool } = await connected(await start());
-    const told: unknown[] = [];
+    const told: unknown[][] = [];
     const progress = (...args: unknown[]): void => void told.push(args);
     const before = Number(wordsOf(await ran(tool("cancelled"))));
     expect(wordsOf(await ran(tool("slow"), { ms: 400 }, { progress }))).toBe("done");
@@ -200,8 +200,9 @@ describe.each(servers)("a server %s", (_name, start) => {
       ["step 3", 0.75],
       ["step 4", 1],
     ];
-    // Those that come together with the result tell nobody anything any more.
-    expect(told).toEqual(steps.slice(0, Math.max(1, told.length)));
+    // On a busy machine steps come within 100 ms of each other, or together with the result: then some are left out.
+    expect(told[0]).toEqual(steps[0]);
+    expect(told).toEqual(steps.filter(([name]) => told.some(([message]) => message === name)));
 
     const stop = new AbortController();
     const slow = ran(
