@@ -9,6 +9,7 @@ import {
   SseDecoder,
   type ChatInput,
   type ChatOutput,
+  type JsonObject,
   type ResponseEvent,
   type ResponsesInput,
   type StreamMachine,
@@ -16,6 +17,7 @@ import {
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { runs } from "../../../test/runs.ts";
+import { workTime } from "../../../test/work-time.ts";
 import { cutAt } from "../check/play.ts";
 import { chunk, usageChunk } from "./chat-stream.ts";
 import { newIds } from "./reply-translations.ts";
@@ -136,27 +138,65 @@ test("plain text of a Chat upstream goes on as it is, all but the end", () => {
   expect(sent.endsWith("data: [DONE]\n\n")).toBe(true);
 });
 
-test("events of a Responses upstream that are numbered densely go on as they are, all but the end", () => {
+describe("events of a Responses upstream that are numbered densely go on as they are,", () => {
   const item = { type: "message", id: "msg_1", role: "assistant", content: [] };
   const place = { output_index: 0, item_id: "msg_1", content_index: 0 };
-  const events = [
-    { type: "response.created", response: { id: "resp_1" } },
-    { type: "response.in_progress", response: { id: "resp_1" } },
-    { type: "response.output_item.added", output_index: 0, item },
-    { type: "response.output_text.delta", ...place, delta: "Hi" },
-    { type: "response.output_text.done", ...place, text: "Hi" },
-    { type: "response.output_item.done", output_index: 0, item },
-    { type: "response.completed", response: { id: "resp_1", output: [item] } },
-  ].map((event, sequence_number) => ({ ...event, sequence_number }));
-  const reads = events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
-  const { sent, asTheyAre } = relay<ResponsesInput, ResponsesInput>(
-    new ResponsesBody({ repairs: new Repairs(), utf8: new TextDecoder(), relay: true }),
-    new ResponsesOverResponses({ responseId: "resp_0", createdAt: 1 }),
-    (event) => encodeResponseEvent(event as unknown as ResponseEvent),
-    reads.map(bytes),
-  );
-  expect(asTheyAre).toBe(events.length - 1);
-  expect(sent.startsWith(reads.slice(0, -1).join(""))).toBe(true);
+  const relayed = (response: JsonObject) => {
+    const events = [
+      { type: "response.created", response: { id: "resp_1" } },
+      { type: "response.in_progress", response: { id: "resp_1" } },
+      { type: "response.output_item.added", output_index: 0, item },
+      { type: "response.output_text.delta", ...place, delta: "Hi" },
+      { type: "response.output_text.done", ...place, text: "Hi" },
+      { type: "response.output_item.done", output_index: 0, item },
+      { type: "response.completed", response: { id: "resp_1", output: [item], ...response } },
+    ].map((event, sequence_number) => ({ ...event, sequence_number }));
+    const reads = events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+    const { sent, asTheyAre } = relay<ResponsesInput, ResponsesInput>(
+      new ResponsesBody({ repairs: new Repairs(), utf8: new TextDecoder(), relay: true }),
+      new ResponsesOverResponses({ responseId: "resp_0", createdAt: 1 }),
+      (event) => encodeResponseEvent(event as unknown as ResponseEvent),
+      reads.map(bytes),
+    );
+    return { reads, sent, rewritten: reads.length - asTheyAre };
+  };
+  const complete = {
+    object: "response",
+    created_at: 1,
+    status: "completed",
+    error: null,
+    incomplete_details: null,
+    model: "m",
+    usage: null,
+  };
+
+  test("the last one too if its response has all that was said", () => {
+    const { reads, sent, rewritten } = relayed(complete);
+    expect([rewritten, sent]).toEqual([0, reads.join("")]);
+  });
+
+  test.each<[string, JsonObject]>([
+    ["has no status", { ...complete, status: null }],
+    ["has another output than its events", { ...complete, output: [{ ...item, role: "user" }] }],
+    ["has not all fields", { ...complete, incomplete_details: undefined }],
+  ])("all but the last one if its response %s", (_what, response) => {
+    const { reads, sent, rewritten } = relayed(response);
+    expect(rewritten).toBe(1);
+    expect(sent.startsWith(reads.slice(0, -1).join(""))).toBe(true);
+  });
+});
+
+test("an event that comes in many reads goes on, and each byte is looked at once", () => {
+  const long = words("x".repeat(200_000));
+  const reads = [hello, ...(long.match(/[^]{1,40}/g) ?? [])].map(bytes);
+  let relayed: string | undefined;
+  const ms = workTime(() => {
+    const body = new ChatBody({ repairs: new Repairs(), utf8: new TextDecoder(), relay: true });
+    for (const read of reads) body.push(read, []);
+    relayed = text(body.relayed);
+  });
+  expect(relayed).toBe(long);
+  expect(ms).toBeLessThan(150);
 });
 
 test("wherever the network cuts, a client reads the same events, relayed or not", () => {

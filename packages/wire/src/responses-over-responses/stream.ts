@@ -1,6 +1,6 @@
 import { failureOfEnd } from "../chat-upstream/ending.ts";
 import { WireError } from "../error.ts";
-import { isObject, nonEmptyString, type JsonObject } from "../json.ts";
+import { isDeepEqual, isObject, nonEmptyString, type JsonObject } from "../json.ts";
 import type { ClientTranslator, StreamEnd } from "../machine.ts";
 import { finishWithCalls } from "../mapping/finish.ts";
 import { reportsError, upstreamFailure, type UpstreamFailure } from "../mapping/upstream-error.ts";
@@ -298,7 +298,9 @@ export class ResponsesOverResponses implements ClientTranslator<ResponsesInput, 
     };
     this.#failure =
       status === "failed" ? upstreamFailure(this.#response["error"] ?? null) : undefined;
-    out.push(this.#numbered({ ...event, response: this.#response }));
+    // The same object if nothing had to change: then its bytes can be relayed, and it repeats all that was said.
+    const isUnchanged = isDeepEqual(event["response"], this.#response);
+    out.push(this.#numbered(isUnchanged ? event : { ...event, response: this.#response }));
   }
 
   /** A response with half a call was cut, though the upstream calls it complete. */
