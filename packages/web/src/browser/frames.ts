@@ -80,3 +80,38 @@ export function framePace({ now, request, drawn }: Frames): (run: () => void) =>
     return () => cancel();
   };
 }
+
+/** At least so long work waits where nothing says when the page is idle. */
+const pauseMs = 30;
+/** One more thing is begun only with so much time left: at a quarter of the speed it may take all of it. */
+const spareMs = 10;
+
+/** After so long one thing is done, busy as the page may be. */
+const latestMs = 1000;
+
+let idleWork: (() => void)[] = [];
+let isPlanned = false;
+
+/** Does the work when there is nothing more important, one thing after the other. What it returns takes it back. */
+export function whenIdle(work: () => void): () => void {
+  idleWork.push(work);
+  planIdleWork();
+  return () => {
+    idleWork = idleWork.filter((one) => one !== work);
+  };
+}
+
+function planIdleWork(): void {
+  if (isPlanned || idleWork.length === 0) return;
+  isPlanned = true;
+  // Safari has no such callback yet.
+  if ("requestIdleCallback" in window) requestIdleCallback(runIdleWork, { timeout: latestMs });
+  else setTimeout(() => runIdleWork({ didTimeout: true, timeRemaining: () => 0 }), pauseMs);
+}
+
+function runIdleWork(deadline: IdleDeadline): void {
+  isPlanned = false;
+  if (deadline.didTimeout) idleWork.shift()?.();
+  while (idleWork.length > 0 && deadline.timeRemaining() > spareMs) idleWork.shift()?.();
+  planIdleWork();
+}

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState, type KeyboardEvent } from "react";
 import type { AnswerVersion, ChatNode } from "@deltawire/tasks/chats";
 import { usePage } from "../hooks/use-page.ts";
 import { useReadMarkdown } from "../markdown/lazy-markdown.tsx";
-import type { ReadMarkdown } from "../markdown/read-markdown.ts";
+import type { ReadMarkdown } from "../markdown/markdown.tsx";
 import { IconButton } from "../parts/button.tsx";
 import { Input } from "../parts/field.tsx";
 import { nobodyHasFocus } from "../parts/focus.ts";

@@ -6,8 +6,8 @@ import {
   type ChatNode,
   type UserVersion,
 } from "@deltawire/tasks/chats";
-import { whenIdle } from "../markdown/idle.ts";
-import type { ReadMarkdown } from "../markdown/read-markdown.ts";
+import { whenIdle } from "../browser/frames.ts";
+import type { ReadMarkdown } from "../markdown/markdown.tsx";
 import { once } from "../once.ts";
 
 /** What an answer says that is being written: its version has nothing of it yet. */

@@ -1,15 +1,15 @@
-import { memo } from "react";
+import { memo, useContext } from "react";
 import type { Block, ListItem } from "@deltawire/tasks/markdown";
 import { unreachable } from "../unreachable.ts";
 import { partsOf } from "../parts-of.ts";
 import { isSame } from "../same.ts";
 import { useWords } from "../words/use-words.ts";
 import { CodeBlock } from "./code-block.tsx";
-import { Footnote } from "./footnote.tsx";
 import { Formula } from "./formula.tsx";
 import { inlineView } from "./inline-view.tsx";
 import { TableView } from "./table-view.tsx";
 import { markdownWords } from "./words.ts";
+import { footnoteId, FootnotesContext, goWithinPage } from "./footnote-mark.tsx";
 
 /** How many items of a list, or blocks of a quote, are drawn again together. */
 const inOnePart = 40;
@@ -140,3 +140,28 @@ const ItemView = memo(function ItemView({ item }: { item: ListItem }) {
     </li>
   );
 });
+
+interface FootnoteProps {
+  note: Block & { type: "footnote" };
+  dir: "auto" | undefined;
+}
+
+function Footnote({ note, dir }: FootnoteProps) {
+  const words = useWords(markdownWords);
+  const { label, inline } = note;
+  const id = footnoteId(useContext(FootnotesContext), label);
+  const findMark = () =>
+    document.querySelector<HTMLElement>(`[data-footnote="${CSS.escape(id)}"] a`);
+  return (
+    <div className="markdown-footnote" id={id} role="note" tabIndex={-1} dir={dir}>
+      <sup>{label}</sup> {inlineView(inline)}{" "}
+      <a
+        href={`#${id}`}
+        aria-label={words.back}
+        onClick={(event) => goWithinPage(event, findMark())}
+      >
+        ↩
+      </a>
+    </div>
+  );
+}

@@ -7,7 +7,7 @@ import { useWords } from "../words/use-words.ts";
 import type { Token } from "./code-tokens.ts";
 import { MarkView } from "./inline-view.tsx";
 import { languageName } from "./languages.ts";
-import { useHighlighted } from "./use-highlighted.ts";
+import { useHighlighted } from "./highlight-code.ts";
 import { useScrolls } from "./use-scrolls.ts";
 import { markdownWords } from "./words.ts";
 

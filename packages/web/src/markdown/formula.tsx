@@ -1,5 +1,6 @@
 import { memo, useEffect, useRef } from "react";
-import { drawFormula } from "./draw-formula.ts";
+import type { formulaNode as FormulaNode } from "./katex.ts";
+import { inFrame, whenIdle } from "../browser/frames.ts";
 
 interface FormulaProps {
   text: string;
@@ -28,3 +29,49 @@ export const Formula = memo(function Formula({ text, display = false, ready }: F
     </span>
   );
 });
+
+/** A longer one would hold up the page. */
+const longest = 2000;
+
+/**
+ * Draws a formula when the page is idle, if it is one that can be drawn, and puts it into an element together with what
+ * else is new. What it returns stops it.
+ */
+function drawFormula(text: string, displayMode: boolean, place: HTMLElement): () => void {
+  if (text.length > longest) return () => {};
+  let isStopped = false;
+  let stop = () => {};
+  const draw = (formulaNode: typeof FormulaNode) => {
+    if (isStopped) return;
+    stop = whenIdle(() => {
+      let drawn: Node;
+      try {
+        drawn = formulaNode(text, {
+          displayMode,
+          throwOnError: true,
+          strict: "ignore",
+          trust: false,
+          maxSize: 10,
+          maxExpand: 1000,
+        });
+      } catch {
+        return; // What was written stays.
+      }
+      stop = inFrame(() => place.replaceChildren(drawn));
+    });
+  };
+  loading ??= load();
+  loading.then(draw, () => {
+    loading = undefined;
+  });
+  return () => {
+    isStopped = true;
+    stop();
+  };
+}
+
+let loading: Promise<typeof FormulaNode> | undefined;
+
+async function load(): Promise<typeof FormulaNode> {
+  return (await import("./katex.ts")).formulaNode;
+}

@@ -1,13 +1,15 @@
 import type { HLJSApi } from "highlight.js";
+import { useEffect, useState } from "react";
 import { PieceHighlighter, type Token } from "./code-tokens.ts";
-import { whenIdle } from "./idle.ts";
+import { whenIdle } from "../browser/frames.ts";
 import { languageKey, loadLanguage } from "./languages.ts";
+import type { TextPieces } from "../texts/text-pieces.ts";
 
 /** A longer code stays without colours. */
 const mostPieces = 50;
 
 /** Tells the tokens of one piece after the other, while nothing else is to do. What it returns stops it. */
-export function highlightCode(
+function highlightCode(
   language: string,
   pieces: readonly string[],
   tell: (tokens: Token[]) => void,
@@ -55,3 +57,24 @@ async function load(key: string): Promise<HLJSApi> {
     if (hljs.getLanguage(one.key) === undefined) hljs.registerLanguage(one.key, one.language);
   return hljs;
 }
+
+/** The tokens of a code's pieces, as far as they are known. While it grows it has no colours, and keeps still. */
+export function useHighlighted(
+  language: string,
+  code: TextPieces,
+  closed: boolean,
+): readonly (readonly Token[])[] {
+  const [known, setKnown] = useState<{ code: TextPieces; tokens: Token[][] }>();
+  useEffect(() => {
+    if (!closed) return undefined;
+    return highlightCode(language, code.pieces, (tokens) =>
+      setKnown((before) => ({
+        code,
+        tokens: before?.code === code ? [...before.tokens, tokens] : [tokens],
+      })),
+    );
+  }, [language, code, closed]);
+  return known?.code === code ? known.tokens : none;
+}
+
+const none: readonly (readonly Token[])[] = [];

@@ -1,6 +1,11 @@
 import { createElement, useSyncExternalStore, type ReactNode } from "react";
-import type { DrawnBlocks, DrawnBlocksProps, Markdown, MarkdownProps } from "./markdown.tsx";
-import type { ReadMarkdown } from "./read-markdown.ts";
+import type {
+  DrawnBlocks,
+  DrawnBlocksProps,
+  Markdown,
+  MarkdownProps,
+  ReadMarkdown,
+} from "./markdown.tsx";
 
 interface Drawing {
   readonly Markdown: typeof Markdown;

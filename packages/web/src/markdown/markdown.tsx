@@ -1,14 +1,13 @@
 import { memo, useId, useState, type ReactNode } from "react";
-import type { Annotation } from "@deltawire/tasks";
-import { withCites, type Block } from "@deltawire/tasks/markdown";
+import type { Annotation, TextBlock } from "@deltawire/tasks";
+import { GrowingMarkdown, withCites, type Block } from "@deltawire/tasks/markdown";
 import { BlockView } from "./block-view.tsx";
 import { FootnotesContext } from "./footnote-mark.tsx";
 import { CiteContext, MarkContext } from "./inline-view.tsx";
 import { ranksOf, Sections, topRank, type Section } from "./sections.ts";
 import "./markdown.css";
 import "./code-colours.css";
-
-export { readMarkdown } from "./read-markdown.ts";
+import { drawnWords } from "./markdown-words.ts";
 
 export interface MarkdownProps {
   text: string;
@@ -73,3 +72,16 @@ const SectionView = memo(function SectionView({ section }: { section: Section })
     </div>
   );
 });
+
+/** What is read of a text where it is drawn, in pieces that stand apart. `growing`: more may come, as when it is drawn. */
+export type ReadMarkdown = typeof readMarkdown;
+
+export function readMarkdown(
+  { text, annotations = [] }: Pick<TextBlock, "text" | "annotations">,
+  growing: boolean,
+): string[] {
+  const markdown = new GrowingMarkdown();
+  markdown.push(withCites(text, annotations, growing));
+  if (!growing) markdown.end();
+  return drawnWords([...markdown.frozen, ...markdown.open]);
+}

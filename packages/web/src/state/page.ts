@@ -1,7 +1,7 @@
 import type { TaskTree, Usage } from "@deltawire/tasks";
 import type {
-  Attachment,
   AnswerChoiceBody,
+  Attachment,
   Chat,
   ChatChoices,
   ChatClient,
@@ -17,8 +17,7 @@ import type {
 } from "@deltawire/tasks/chats";
 import type { Cell } from "../cell.ts";
 import type { Commands } from "./commands.ts";
-import type { NewChatSettings } from "./new-chat-settings.ts";
-import type { Preferences, PreferencesCell } from "./preferences.ts";
+import type { NewChatSettings, Preferences, PreferencesCell } from "./preferences.ts";
 import type { Router } from "../browser/route.ts";
 import type { Toasts } from "./toasts.ts";
 import type { Written } from "./written-decisions.ts";

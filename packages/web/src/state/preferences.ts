@@ -1,3 +1,4 @@
+import { settingsAfter, type ChatSettings, type PersonEdit } from "@deltawire/tasks/chats";
 import type { Language } from "../words/words.ts";
 import { storedCell, type BrowserStorage } from "../browser/storage.ts";
 import type { Cell } from "../cell.ts";
@@ -20,7 +21,7 @@ export interface PreferencesCell extends Cell<Preferences> {
   change(patch: Partial<Preferences>): void;
 }
 
-const name = "deltawire.preferences";
+const storedName = "deltawire.preferences";
 
 const choices: { readonly [Name in keyof Preferences]: readonly Preferences[Name][] } = {
   theme: ["system", "light", "dark"],
@@ -40,7 +41,7 @@ export function createPreferences(storage: BrowserStorage, language: Language): 
     reasoning: "folded",
     sidebar: "shown",
   };
-  const state = storedCell(storage, name, (stored) => ({ ...usual, ...allowedIn(stored) }));
+  const state = storedCell(storage, storedName, (stored) => ({ ...usual, ...allowedIn(stored) }));
   return {
     get: state.get,
     subscribe: state.subscribe,
@@ -55,4 +56,24 @@ function allowedIn(stored: unknown): Partial<Preferences> {
       .filter(([key, allowed]) => (allowed as readonly unknown[]).includes(values[key]))
       .map(([key]) => [key, values[key]]),
   );
+}
+
+/** Of the chat that is not made yet, kept over reloads until it is. */
+export interface NewChatSettings extends Cell<ChatSettings> {
+  change(patch: Extract<PersonEdit, { type: "settings" }>["patch"]): void;
+  clear(): void;
+}
+
+const nameOfNewChat = "deltawire.new-chat";
+
+export function createNewChatSettings(storage: BrowserStorage): NewChatSettings {
+  const state = storedCell<ChatSettings>(storage, nameOfNewChat, (stored) =>
+    typeof stored === "object" && stored !== null && !Array.isArray(stored) ? stored : {},
+  );
+  return {
+    get: state.get,
+    subscribe: state.subscribe,
+    change: (patch) => state.set(settingsAfter(state.get(), patch)),
+    clear: () => state.set({}),
+  };
 }

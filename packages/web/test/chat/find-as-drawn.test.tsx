@@ -4,8 +4,7 @@ import { expect, test } from "vitest";
 import { annotate } from "@deltawire/tasks";
 import { currentPath } from "@deltawire/tasks/chats";
 import { foundIn, placesIn } from "../../src/chat/find-in-chat.ts";
-import { Markdown } from "../../src/markdown/markdown.tsx";
-import { readMarkdown } from "../../src/markdown/read-markdown.ts";
+import { Markdown, readMarkdown } from "../../src/markdown/markdown.tsx";
 import { answered, chatAfter } from "./stage.ts";
 
 /** What a message is drawn as, line by line, each as the texts that stand in it: what `lines` in the page takes. */

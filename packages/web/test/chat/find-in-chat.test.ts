@@ -10,7 +10,7 @@ import {
   readWords,
   type LiveOutput,
 } from "../../src/chat/find-in-chat.ts";
-import { readMarkdown } from "../../src/markdown/read-markdown.ts";
+import { readMarkdown } from "../../src/markdown/markdown.tsx";
 import { answered, chatAfter, saying } from "./stage.ts";
 
 const text =

@@ -1,9 +1,9 @@
-import { memoryStorage, storedNames } from "../../src/browser/storage.ts";
 import { expect, test } from "vitest";
 import type { Attachment } from "@deltawire/tasks/chats";
+import { memoryStorage, storedNames } from "../../src/browser/storage.ts";
 import { meaningOfPaste, withoutPasted } from "../../src/chat/message-box.tsx";
 import { effortIn, withEffort } from "../../src/chat/settings-form.ts";
-import { createNewChatSettings } from "../../src/state/new-chat-settings.ts";
+import { createNewChatSettings } from "../../src/state/preferences.ts";
 import { createUploads, obstacleTo, uploadsOf } from "../../src/chat/uploads.ts";
 import { cell } from "../../src/cell.ts";
 import type { DraftState, Page } from "../../src/state/page.ts";
