@@ -12,7 +12,7 @@ import { join, resolve } from "node:path";
 import { setTimeout as after } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { Worker } from "node:worker_threads";
-import { chanceFrom } from "../test/odd-requests.ts";
+import { chanceFrom } from "../../../test/seeded-random.ts";
 import { upstreamToml } from "../test/running-gateway.ts";
 import { freePort } from "../../../test/free-port.ts";
 import { checkedGateway } from "./checked-gateway.ts";

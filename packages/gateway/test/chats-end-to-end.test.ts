@@ -18,7 +18,7 @@ import {
   saidLast,
   type Letters,
 } from "./eventful-chat.ts";
-import { chainOf } from "./chats/chat-steps.ts";
+import { chainOf } from "../../../test/chats/chat-steps.ts";
 import { recordingProxy, type RecordingProxy } from "./recording-proxy.ts";
 import { runningGateway, upstreamToml, type TestGateway } from "./running-gateway.ts";
 

@@ -1,3 +1,4 @@
+import { chanceFrom } from "../../../test/seeded-random.ts";
 import { gzipSync } from "node:zlib";
 import { rightChats, rightResponses, type Json } from "./right-requests.ts";
 
@@ -11,17 +12,6 @@ export interface OddRequest {
   path: string;
   headers: Record<string, string>;
   body: Buffer;
-}
-
-/** Numbers from 0 to below 1, the same for the same seed (mulberry32). */
-export function chanceFrom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
-  };
 }
 
 export function oddRequest(seed: number, models: readonly string[]): OddRequest {

@@ -1,4 +1,4 @@
-import { chanceFrom } from "../../test/odd-requests.ts";
+import { chanceFrom } from "../../../../test/seeded-random.ts";
 
 /*
  * What people and models say in the store of the bench: the same for the same seed. Words come by Zipf's law, as in real

@@ -11,7 +11,11 @@ import { resolveModel } from "../../src/models/resolve.ts";
 import { newId } from "../../src/new-id.ts";
 import { ConfiguredAgents } from "../../src/tasks/configured-agents.ts";
 import { read } from "../reading-config.ts";
-import { scriptedReplies, type Script, type ScriptedModel } from "./scripted-replies.ts";
+import {
+  scriptedReplies,
+  type Script,
+  type ScriptedModel,
+} from "../../../../test/chats/scripted-replies.ts";
 
 export interface WorldOptions {
   script?: Script;

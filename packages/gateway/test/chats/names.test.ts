@@ -1,9 +1,14 @@
 import { defineAgent, type Chats } from "@deltawire/agent";
 import type { ChatSettings, PersonEdit } from "@deltawire/tasks/chats";
 import { describe, expect, test } from "vitest";
-import { foreignChat, newChat, refusedAndUnchanged, sendAndEnd } from "./chat-steps.ts";
+import {
+  foreignChat,
+  newChat,
+  refusedAndUnchanged,
+  sendAndEnd,
+} from "../../../../test/chats/chat-steps.ts";
 import { chatWorld, type World } from "./chat-world.ts";
-import { office } from "./office.ts";
+import { office } from "../../../../test/chats/office.ts";
 
 const clerk = defineAgent({ name: "clerk", instructions: "", model: "talker" });
 const tone = { name: "tone", description: "", text: "Be brief.", always: true };

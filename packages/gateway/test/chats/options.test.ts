@@ -1,10 +1,10 @@
 import { defineAgent } from "@deltawire/agent";
 import { blobPath } from "@deltawire/tasks";
 import { describe, expect, test } from "vitest";
-import { chatOf, ended, newChat, sendAndEnd } from "./chat-steps.ts";
+import { chatOf, ended, newChat, sendAndEnd } from "../../../../test/chats/chat-steps.ts";
 import { chatWorld } from "./chat-world.ts";
-import { office } from "./office.ts";
-import type { Script } from "./scripted-replies.ts";
+import { office } from "../../../../test/chats/office.ts";
+import type { Script } from "../../../../test/chats/scripted-replies.ts";
 
 const plain: Script = () => [{ text: "Yes." }];
 

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { ConfiguredAgents } from "../../src/tasks/configured-agents.ts";
 import { mcpOverHttp } from "../mcp-over-http.ts";
 import { read } from "../reading-config.ts";
-import { newChat, sendAndEnd } from "./chat-steps.ts";
+import { newChat, sendAndEnd } from "../../../../test/chats/chat-steps.ts";
 import { chatWorld } from "./chat-world.ts";
 
 test.each([

@@ -1,5 +1,6 @@
 import * as zlib from "node:zlib";
-import { chanceFrom, oddJson, oddRequest } from "../../../test/odd-requests.ts";
+import { chanceFrom } from "../../../../../test/seeded-random.ts";
+import { oddJson, oddRequest } from "../../../test/odd-requests.ts";
 import { rightChats, rightResponses, type Json } from "../../../test/right-requests.ts";
 import type { ClientRequest } from "../client.ts";
 import { oddJsonTexts } from "../odd-values.ts";

@@ -1,5 +1,6 @@
 import { oddStream } from "../../../test/odd-replies.ts";
-import { chanceFrom, oddJson } from "../../../test/odd-requests.ts";
+import { chanceFrom } from "../../../../../test/seeded-random.ts";
+import { oddJson } from "../../../test/odd-requests.ts";
 import type { Json } from "../../../test/right-requests.ts";
 import { wholeReply, type Reply } from "../../../test/wire-replies.ts";
 import type { UpstreamMode } from "./hostile-upstream.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { newChat, sendAndEnd, told } from "./chat-steps.ts";
-import { chatWorld } from "./chat-world.ts";
-import { longText, office } from "./office.ts";
+import { newChat, sendAndEnd, told } from "../../../../test/chats/chat-steps.ts";
+import { chatFixture } from "./chat-fixture.ts";
+import { longText, office } from "../../../../test/chats/office.ts";
 
 const half = "half \ud83d";
 
@@ -12,7 +12,7 @@ test("half characters of models and tools are whole in what is kept, and the fil
       message_content: half,
     }),
   });
-  const world = await chatWorld({
+  const world = await chatFixture({
     groups: [group],
     script: [
       [

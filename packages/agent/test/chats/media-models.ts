@@ -1,22 +1,16 @@
 import { blobPath } from "@deltawire/tasks";
 import type { Attachment } from "@deltawire/tasks/chats";
-import type { World } from "./chat-world.ts";
+import type { ChatFixture } from "../../../../test/chats/chat-steps.ts";
+
+const mediaModel = { images: false, tools: false, efforts: [] };
 
 /** One of each type, all answered by the script. */
-export const mediaModels = `
-[models.painter]
-use = "up/m"
-type = "image-gen"
-[models.retoucher]
-use = "up/m"
-type = "image-edit"
-[models.listener]
-use = "up/m"
-type = "audio-stt"
-[models.speaker]
-use = "up/m"
-type = "audio-tts"
-`;
+export const mediaModels = {
+  painter: { ...mediaModel, type: "image-gen" },
+  retoucher: { ...mediaModel, type: "image-edit", images: true },
+  listener: { ...mediaModel, type: "audio-stt", audio: true },
+  speaker: { ...mediaModel, type: "audio-tts" },
+} as const;
 
 /** A picture in base64. */
 export const pixel =
@@ -24,7 +18,7 @@ export const pixel =
 
 /** An attachment that is in the store. */
 export async function stored(
-  { store }: World,
+  { store }: ChatFixture,
   kind: Attachment["kind"],
   filename: string,
   media_type: string,

@@ -10,11 +10,11 @@ import {
   refusedAndUnchanged,
   sendAndEnd,
   told,
-} from "./chat-steps.ts";
-import { chatWorld, type World } from "./chat-world.ts";
+} from "../../../../test/chats/chat-steps.ts";
+import { chatFixture, type StoredChatFixture } from "./chat-fixture.ts";
 import { mediaModels, pixel } from "./media-models.ts";
-import { office } from "./office.ts";
-import { counting, never, type Script } from "./scripted-replies.ts";
+import { office } from "../../../../test/chats/office.ts";
+import { counting, never, type Script } from "../../../../test/chats/scripted-replies.ts";
 
 /** Calls in every round that it is allowed to. */
 const tireless: Script = (request, round) =>
@@ -22,12 +22,15 @@ const tireless: Script = (request, round) =>
     ? [{ text: "That is all I have." }]
     : [{ text: `Round ${round + 1}.` }, { call: "say", args: { text: `${round + 1}` } }];
 
-async function glued(world: World, chat: string): Promise<GluedMessage[]> {
+async function glued(world: StoredChatFixture, chat: string): Promise<GluedMessage[]> {
   const { text } = await world.chats.exportAs(chat, "glued");
   return (JSON.parse(text) as { messages: GluedMessage[] }).messages;
 }
 
-async function lastGlued(world: World, chat: string): Promise<GluedMessage & { type: "message" }> {
+async function lastGlued(
+  world: StoredChatFixture,
+  chat: string,
+): Promise<GluedMessage & { type: "message" }> {
   const last = (await glued(world, chat)).at(-1);
   if (last?.type !== "message") throw new Error("no message is last");
   return last;
@@ -35,7 +38,7 @@ async function lastGlued(world: World, chat: string): Promise<GluedMessage & { t
 
 describe("sendMessage", () => {
   test("1. pre-validation (preValidateModalType): an edit needs a picture and a transcription needs a sound, before there is a slot", async () => {
-    const world = await chatWorld({ script: counting, toml: mediaModels });
+    const world = await chatFixture({ script: counting, models: mediaModels });
     const chat = await newChat(world);
     const send = (model: string) => () => world.chats.send(chat, { text: "Do it", model });
     expect(await refusedAndUnchanged(world, chat, send("retoucher"))).toMatchObject({
@@ -51,7 +54,7 @@ describe("sendMessage", () => {
   });
 
   test("2. history before slot (getAttachedHistory before prepareSlot): no placeholder is ever told", async () => {
-    const world = await chatWorld({ script: counting });
+    const world = await chatFixture({ script: counting });
     const chat = await newChat(world);
     await sendAndEnd(world, chat, "One");
     await sendAndEnd(world, chat, "Two");
@@ -60,7 +63,7 @@ describe("sendMessage", () => {
   });
 
   test("3. placeholder (prepareSlot append): message and slot are kept in one step, before the model is asked", async () => {
-    const world = await chatWorld({ script: () => [{ wait: never }] });
+    const world = await chatFixture({ script: () => [{ wait: never }] });
     const chat = await newChat(world);
     const stamps: number[] = [];
     world.chats.subscribe(({ stamp }) => stamps.push(stamp));
@@ -78,7 +81,7 @@ describe("sendMessage", () => {
 
   test("4. executeByModalType: chat, and the tool chain only if the first reply has calls", async () => {
     const { group, got } = office();
-    const world = await chatWorld({
+    const world = await chatFixture({
       groups: [group],
       script: [
         [{ text: "No tool needed." }],
@@ -96,7 +99,7 @@ describe("sendMessage", () => {
 
   test("5. finalize: the slot becomes the answer, with its usage, its time and its chain", async () => {
     const { group } = office();
-    const world = await chatWorld({
+    const world = await chatFixture({
       groups: [group],
       script: [[{ call: "say", args: { text: "a" } }], [{ text: "Said." }]],
     });
@@ -115,7 +118,7 @@ describe("sendMessage", () => {
   });
 
   test("6. what is returned: where the answer is, its task, and the chat as it was and is", async () => {
-    const world = await chatWorld({ script: counting });
+    const world = await chatFixture({ script: counting });
     const chat = await newChat(world);
     const sent = await world.chats.send(chat, { text: "One" });
     expect(Object.keys(sent.before.chat.nodes)).toEqual([]);
@@ -127,7 +130,7 @@ describe("sendMessage", () => {
 
 describe("reRunMessage", () => {
   test("reRunMessage: updateAt makes a new version in place", async () => {
-    const world = await chatWorld({ script: counting });
+    const world = await chatFixture({ script: counting });
     const chat = await newChat(world);
     const { node_id } = await sendAndEnd(world, chat, "One");
     await sendAndEnd(world, chat, "Two");
@@ -138,7 +141,7 @@ describe("reRunMessage", () => {
   });
 
   test("reRunMessage: insertAt puts an answer between a message and what follows it", async () => {
-    const world = await chatWorld({ script: counting });
+    const world = await chatFixture({ script: counting });
     const chat = await newChat(world);
     const { node_id, message_id } = await sendAndEnd(world, chat, "One");
     await sendAndEnd(world, chat, "Two");
@@ -149,7 +152,7 @@ describe("reRunMessage", () => {
   });
 
   test("reRunMessage: history before slot, so that neither the old nor the new answer is told", async () => {
-    const world = await chatWorld({ script: counting });
+    const world = await chatFixture({ script: counting });
     const chat = await newChat(world);
     await sendAndEnd(world, chat, "One");
     const { node_id } = await sendAndEnd(world, chat, "Two");
@@ -159,7 +162,7 @@ describe("reRunMessage", () => {
   });
 
   test("reRunMessage: user input restored from the context, with all that stood beside the words", async () => {
-    const world = await chatWorld({ script: counting });
+    const world = await chatFixture({ script: counting });
     const chat = await newChat(world);
     const { node_id } = await sendAndEnd(world, chat, "Sum up", {
       contexts: [{ kind: "selection", title: "notes", text: "Buy milk" }],
@@ -175,7 +178,7 @@ describe("reRunMessage", () => {
 describe("handleToolChain", () => {
   test("handleToolChain: maxRounds, after which the model has to answer without tools", async () => {
     const { group, got } = office();
-    const world = await chatWorld({ groups: [group], script: tireless });
+    const world = await chatFixture({ groups: [group], script: tireless });
     const chat = await newChat(world, { tool_groups: ["office"], limits: { rounds: 3 } });
     const { status, chain } = await sendAndEnd(world, chat, "Go");
     expect(status).toBe("completed");
@@ -192,7 +195,7 @@ describe("handleToolChain", () => {
 
   test("handleToolChain: abort, with status aborted, and what was finished is kept", async () => {
     const { group } = office();
-    const world = await chatWorld({
+    const world = await chatFixture({
       groups: [group],
       script: [
         [{ call: "say", args: { text: "a" } }],
@@ -212,7 +215,7 @@ describe("handleToolChain", () => {
 
   test("handleToolChain: statuses and error phases: a model that fails in the second round leaves the first", async () => {
     const { group } = office();
-    const world = await chatWorld({
+    const world = await chatFixture({
       groups: [group],
       script: [
         [{ text: "First." }, { call: "say", args: { text: "a" } }],
@@ -235,7 +238,7 @@ describe("handleToolChain", () => {
 describe("finalize", () => {
   test("finalize: content, usage, time, token, userPromptSlice, toolChainResult, as the glued export has them", async () => {
     const { group } = office();
-    const world = await chatWorld({
+    const world = await chatFixture({
       groups: [group],
       script: [
         [{ text: "Wait." }, { call: "say", args: { text: "a" } }],
@@ -263,7 +266,7 @@ describe("finalize", () => {
   });
 
   test("finalize: without a tool chain the content is the answer and there is no slice", async () => {
-    const world = await chatWorld({ script: counting });
+    const world = await chatFixture({ script: counting });
     const chat = await newChat(world);
     await sendAndEnd(world, chat, "One");
     const last = await lastGlued(world, chat);
@@ -286,10 +289,10 @@ describe("the modal table", () => {
     "%s has a handler of its own and tools or none: %s, %s",
     async (type, model, hasTools) => {
       const { group } = office();
-      const world = await chatWorld({
+      const world = await chatFixture({
         groups: [group],
         skills: [{ name: "s", description: "", text: "x", when: "always", always: false }],
-        toml: mediaModels,
+        models: mediaModels,
         script: () => [type.startsWith("image") ? { picture: pixel } : { text: "Done." }],
       });
       const chat = await newChat(world, { tool_groups: ["office"], model });
@@ -320,8 +323,8 @@ describe("the modal table", () => {
   );
 
   test("a picture that was made can be edited next, and a chat model sees it", async () => {
-    const world = await chatWorld({
-      toml: mediaModels,
+    const world = await chatFixture({
+      models: mediaModels,
       script: ({ model }) => [model === "talker" ? { text: "A dot." } : { picture: pixel }],
     });
     const chat = await newChat(world);
@@ -346,10 +349,10 @@ describe("the modal table", () => {
 describe("toolCallMaxRounds", () => {
   test("toolCallMaxRounds of the gateway holds where the chat says nothing", async () => {
     const { group, got } = office();
-    const world = await chatWorld({
+    const world = await chatFixture({
       groups: [group],
       script: tireless,
-      chats: "titles = false\nrounds = 2",
+      defaults: { limits: { rounds: 2 } },
     });
     const chat = await newChat(world, { tool_groups: ["office"] });
     await sendAndEnd(world, chat, "Go");
@@ -358,10 +361,10 @@ describe("toolCallMaxRounds", () => {
 
   test("toolCallMaxRounds of the chat may be less or more", async () => {
     const { group, got } = office();
-    const world = await chatWorld({
+    const world = await chatFixture({
       groups: [group],
       script: tireless,
-      chats: "titles = false\nrounds = 2",
+      defaults: { limits: { rounds: 2 } },
     });
     const chat = await newChat(world, { tool_groups: ["office"], limits: { rounds: 12 } });
     await sendAndEnd(world, chat, "Go");

@@ -1,9 +1,9 @@
 import { defineAgent, type Skill } from "@deltawire/agent";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { newChat, sendAndEnd, told } from "./chat-steps.ts";
-import { chatWorld } from "./chat-world.ts";
-import { office, officeRules } from "./office.ts";
-import type { Script } from "./scripted-replies.ts";
+import { newChat, sendAndEnd, told } from "../../../../test/chats/chat-steps.ts";
+import { chatFixture } from "./chat-fixture.ts";
+import { office, officeRules } from "../../../../test/chats/office.ts";
+import type { Script } from "../../../../test/chats/scripted-replies.ts";
 
 const plain: Script = () => [{ text: "Yes." }];
 
@@ -32,7 +32,7 @@ describe("the system prompt", () => {
       model: "talker",
       tools: [office().group],
     });
-    const world = await chatWorld({ script: plain, agents: [clerk], skills });
+    const world = await chatFixture({ script: plain, agents: [clerk], skills });
     const chat = await newChat(world, {
       agent: "clerk",
       instructions: "Answer in French.",
@@ -58,9 +58,9 @@ describe("the system prompt", () => {
   });
 
   test("is the gateway's where the chat says nothing, and that of the chat where it does", async () => {
-    const world = await chatWorld({
+    const world = await chatFixture({
       script: plain,
-      chats: 'titles = false\ninstructions = "Of the gateway."',
+      settings: { instructions: "Of the gateway." },
     });
     await sendAndEnd(world, await newChat(world), "Hi");
     await sendAndEnd(world, await newChat(world, { instructions: "Of the chat." }), "Hi");
@@ -71,7 +71,7 @@ describe("the system prompt", () => {
 
   test("changes at the user's midnight, and not at that of others", async () => {
     stopClockAt("2026-03-01T14:59:00Z");
-    const world = await chatWorld({ script: plain });
+    const world = await chatFixture({ script: plain });
     const chat = await newChat(world, { time_zone: "Asia/Tokyo" });
     for (const time of ["2026-03-01T14:59:59Z", "2026-03-01T15:00:00Z", "2026-03-02T00:00:01Z"]) {
       vi.setSystemTime(new Date(time));
@@ -86,9 +86,9 @@ describe("the system prompt", () => {
 
 test("the time zone and exact times are those of the gateway where the chat says nothing", async () => {
   stopClockAt("2026-03-01T23:30:00Z");
-  const world = await chatWorld({
+  const world = await chatFixture({
     script: plain,
-    chats: 'titles = false\ntime_zone = "Asia/Tokyo"\nexact_time = true',
+    defaults: { timeZone: "Asia/Tokyo", exactTime: true },
   });
   await sendAndEnd(world, await newChat(world), "Hi");
   expect(world.models.asked[0]?.instructions).toContain("2026-03-02 (Asia/Tokyo)");
@@ -100,7 +100,7 @@ test("the time zone and exact times are those of the gateway where the chat says
 });
 
 test("the rules of the time group do not deny the date that is there", async () => {
-  const world = await chatWorld({ script: plain });
+  const world = await chatFixture({ script: plain });
   await sendAndEnd(world, await newChat(world, { tool_groups: ["time"] }), "Hi");
   const { instructions = "" } = world.models.asked[0] ?? {};
   expect(instructions).toMatch(/Today is /);
@@ -117,7 +117,7 @@ describe("two requests of one day", () => {
     async ({ newest, ...settings }) => {
       stopClockAt("2026-03-01T08:00:00Z");
       const { group } = office();
-      const world = await chatWorld({
+      const world = await chatFixture({
         groups: [group],
         skills,
         script: [
@@ -158,7 +158,7 @@ describe("two requests of one day", () => {
 
 describe("skills", () => {
   test("that are listed are read by a tool, word for word", async () => {
-    const world = await chatWorld({
+    const world = await chatFixture({
       skills,
       script: [[{ call: "read_skill", args: { name: "invoices" } }], [{ text: "I see." }]],
     });
@@ -169,7 +169,7 @@ describe("skills", () => {
   });
 
   test("are those that the chat names, or none", async () => {
-    const world = await chatWorld({ skills, script: plain });
+    const world = await chatFixture({ skills, script: plain });
     await sendAndEnd(world, await newChat(world, { skills: ["tone"] }), "Hi");
     await sendAndEnd(world, await newChat(world, { skills: [] }), "Hi");
     const [one, none] = world.models.asked;

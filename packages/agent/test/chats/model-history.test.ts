@@ -1,13 +1,21 @@
 import { blobPath } from "@deltawire/tasks";
 import { describe, expect, test } from "vitest";
-import { chatOf, ended, newChat, said, sendAndEnd, taskUntil, told } from "./chat-steps.ts";
-import { chatWorld } from "./chat-world.ts";
-import { office } from "./office.ts";
-import { counting, silent } from "./scripted-replies.ts";
+import {
+  chatOf,
+  ended,
+  newChat,
+  said,
+  sendAndEnd,
+  taskUntil,
+  told,
+} from "../../../../test/chats/chat-steps.ts";
+import { chatFixture } from "./chat-fixture.ts";
+import { office } from "../../../../test/chats/office.ts";
+import { counting, silent } from "../../../../test/chats/scripted-replies.ts";
 
 describe("what a model is told", () => {
   test("never has what is hidden, what failed, or what still runs", async () => {
-    const world = await chatWorld({ script: counting });
+    const world = await chatFixture({ script: counting });
     const chat = await newChat(world);
     const first = await sendAndEnd(world, chat, "One");
     world.models.say([[{ text: "Half" }, { failed: { code: "bad_request", message: "broken" } }]]);
@@ -27,7 +35,7 @@ describe("what a model is told", () => {
   });
 
   test("is cut at the last separator and by turns, and always has what is pinned", async () => {
-    const world = await chatWorld({ script: counting });
+    const world = await chatFixture({ script: counting });
     const chat = await newChat(world, { turns: 2 });
     const one = await sendAndEnd(world, chat, "One");
     const two = await sendAndEnd(world, chat, "Two");
@@ -42,7 +50,7 @@ describe("what a model is told", () => {
   });
 
   test("has attachments and contexts apart from the user's words", async () => {
-    const world = await chatWorld({ script: counting });
+    const world = await chatFixture({ script: counting });
     const chat = await newChat(world);
     const bytes = Buffer.from("a,b\n1,2\n");
     const url = blobPath + (await world.store.put(bytes, "text/csv"));
@@ -62,7 +70,7 @@ describe("what a model is told", () => {
 
   test("has the calls, the results and the reasoning of earlier turns in their own form", async () => {
     const { group } = office();
-    const world = await chatWorld({
+    const world = await chatFixture({
       groups: [group],
       script: [
         [
@@ -96,7 +104,7 @@ describe("what a model is told", () => {
 
   test("has no two calls of one id, also where answers come together that knew nothing of each other", async () => {
     const call = (text: string) => ({ call: "say", args: { text }, id: "call_0" });
-    const world = await chatWorld({
+    const world = await chatFixture({
       groups: [office().group],
       script: [
         [{ text: "One" }],
@@ -126,7 +134,7 @@ describe("what a model is told", () => {
   });
 
   test("follows the version of an answer that is chosen", async () => {
-    const world = await chatWorld({ script: counting });
+    const world = await chatFixture({ script: counting });
     const chat = await newChat(world);
     const first = await sendAndEnd(world, chat, "One");
     await ended(world, await world.chats.rerun(chat, { node_id: first.node_id }));
@@ -140,7 +148,7 @@ describe("what a model is told", () => {
     let go = (): void => undefined;
     const gate = new Promise<void>((resolve) => (go = resolve));
     const { group } = office({ say: () => gate.then(() => "said") });
-    const world = await chatWorld({
+    const world = await chatFixture({
       groups: [group],
       script: [[{ call: "say", args: { text: "x" } }], [{ text: "As you wish." }], [{ text: "." }]],
     });

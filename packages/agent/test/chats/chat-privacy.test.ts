@@ -2,10 +2,18 @@ import { defineAgent, type Skill } from "@deltawire/agent";
 import { blobPath, type TaskEvent } from "@deltawire/tasks";
 import type { PrivacyField } from "@deltawire/tasks/chats";
 import { describe, expect, test } from "vitest";
-import { chatOf, ended, newChat, pathWords, said, sendAndEnd, until } from "./chat-steps.ts";
-import { chatWorld, type World } from "./chat-world.ts";
-import { office } from "./office.ts";
-import { never, type Asked, type Script } from "./scripted-replies.ts";
+import {
+  chatOf,
+  ended,
+  newChat,
+  pathWords,
+  said,
+  sendAndEnd,
+  until,
+} from "../../../../test/chats/chat-steps.ts";
+import { chatFixture, type StoredChatFixture } from "./chat-fixture.ts";
+import { office } from "../../../../test/chats/office.ts";
+import { never, type Asked, type Script } from "../../../../test/chats/scripted-replies.ts";
 
 const values = {
   inPrompt: "boss.prompt@example.com",
@@ -63,10 +71,16 @@ function placeholdersIn(text: string): string[] {
   return [...new Set(text.match(anyPlaceholder))];
 }
 
-async function placeholderOf(world: World, chat: string, value: string): Promise<string> {
+async function placeholderOf(
+  world: StoredChatFixture,
+  chat: string,
+  value: string,
+): Promise<string> {
   const known = await world.store.placeholders(chat);
   return known.find((one) => one.value === value)?.placeholder ?? "";
 }
+
+const emails = { enabled: true, fields: [{ kind: "email" as const }] };
 
 const skills: Skill[] = [
   { name: "rules", description: "", text: `Ask ${values.inSkill}.`, always: true },
@@ -133,11 +147,12 @@ async function wholeChain() {
     tools: [group],
     agents: [helper],
   });
-  const world = await chatWorld({
+  const world = await chatFixture({
     files: true,
     agents: [agent, helper],
     skills,
-    chats: 'titles = true\ntitle_model = "up/namer"',
+    settings: { title_model: "up/namer" },
+    defaults: { titles: true },
     script: clerk,
   });
   const chat = await newChat(world, {
@@ -233,7 +248,7 @@ describe("in a whole chain", () => {
 
 describe("privacy", () => {
   test("cannot be changed while an answer runs, and can afterwards", async () => {
-    const world = await chatWorld({ script: () => [{ text: "." }, { wait: never }] });
+    const world = await chatFixture({ script: () => [{ text: "." }, { wait: never }] });
     const chat = await newChat(world, { privacy });
     await world.chats.send(chat, { text: "Go" });
     for (const patch of [{ privacy: { enabled: false, fields } }, { privacy: null }])
@@ -250,8 +265,9 @@ describe("privacy", () => {
   test("is changed at once: a title that was begun with it is given up, and made after the next answer", async () => {
     const asked = Promise.withResolvers<void>();
     let namings = 0;
-    const world = await chatWorld({
-      chats: 'titles = true\ntitle_model = "up/namer"',
+    const world = await chatFixture({
+      settings: { title_model: "up/namer" },
+      defaults: { titles: true },
       script: ({ model }) => {
         if (model !== "up/namer") return [{ text: "." }];
         namings += 1;
@@ -272,7 +288,7 @@ describe("privacy", () => {
 
   test("that is switched on later masks all that was said before it", async () => {
     const { group } = office();
-    const world = await chatWorld({
+    const world = await chatFixture({
       groups: [group],
       script: (_request, round) =>
         round === 0 ? [{ call: "say", args: { text: values.mine } }] : [{ text: values.mine }],
@@ -287,8 +303,8 @@ describe("privacy", () => {
   });
 
   test("of the gateway holds for new chats, and for those that are imported without saying anything of it", async () => {
-    const world = await chatWorld({
-      chats: 'titles = false\nprivacy = ["email"]',
+    const world = await chatFixture({
+      settings: { privacy: emails },
       script: () => [{ text: "." }],
     });
     await sendAndEnd(world, await newChat(world), `I am ${values.mine}`);
@@ -301,9 +317,9 @@ describe("privacy", () => {
 
   test("of the gateway holds for chats that are older than it, and for those that take theirs back", async () => {
     const script: Script = () => [{ text: "." }];
-    const before = await chatWorld({ files: true, script });
+    const before = await chatFixture({ files: true, script });
     const old = await newChat(before);
-    const world = await before.killed({ chats: 'titles = false\nprivacy = ["email"]' });
+    const world = await before.killed({ settings: { privacy: emails } });
     const back = await newChat(world, { privacy: { enabled: true, fields: [{ kind: "phone" }] } });
     await world.chats.edit(back, [{ type: "settings", patch: { privacy: null } }]);
     for (const chat of [old, back]) {
@@ -317,7 +333,7 @@ describe("privacy", () => {
   });
 
   test("tells the same prompt after a restart, before there was anything to mask", async () => {
-    const world = await chatWorld({ files: true, script: () => [{ text: "." }] });
+    const world = await chatFixture({ files: true, script: () => [{ text: "." }] });
     const chat = await newChat(world, { privacy });
     await sendAndEnd(world, chat, "Hello");
     const later = await world.killed();
@@ -331,7 +347,7 @@ describe("privacy", () => {
     const filler = (length: number): string => "w ".repeat(length / 2);
     const page = `${filler(31_994)}${values.named}${filler(20_000)}${values.inFile}${filler(2000)}`;
     const inCard = page.indexOf(values.inFile) + 5;
-    const world = await chatWorld({
+    const world = await chatFixture({
       groups: [office({ fetch_long: () => page }).group],
       script: [
         [{ call: "fetch_long", args: {} }],
@@ -351,8 +367,9 @@ describe("privacy", () => {
   });
 
   test("holds where the words are cut that a title is made of", async () => {
-    const world = await chatWorld({
-      chats: 'titles = true\ntitle_model = "up/namer"',
+    const world = await chatFixture({
+      settings: { title_model: "up/namer" },
+      defaults: { titles: true },
       script: () => [{ text: "." }],
     });
     const chat = await newChat(world, { privacy });
@@ -363,7 +380,7 @@ describe("privacy", () => {
   });
 
   test("finds again what a model wrote letters onto", async () => {
-    const world = await chatWorld({
+    const world = await chatFixture({
       script: ({ input }) => {
         const of = (label: string): string =>
           JSON.stringify(input).match(new RegExp(`\\{\\{${label}_1_\\w{4}\\}\\}`))?.[0] ?? "";
@@ -382,7 +399,7 @@ describe("privacy", () => {
   const secrets: PrivacyField[] = [{ kind: "name", value: "Mark" }, { kind: "password" }];
 
   test("knows what a model wrote letters onto after a stop and a restart", async () => {
-    const world = await chatWorld({
+    const world = await chatFixture({
       files: true,
       script: ({ input }) => {
         const [placeholder = ""] = JSON.stringify(input).match(/\{\{PASSWORD_1_\w{4}\}\}/) ?? [];
@@ -406,7 +423,7 @@ describe("privacy", () => {
       say: ({ text }) => (text === "secret" ? `SECRET ${"x".repeat(5000)}` : "said"),
       fetch_long: () => page,
     });
-    const world = await chatWorld({
+    const world = await chatFixture({
       groups: [group],
       script: (request, round) => {
         const [password = ""] = JSON.stringify(request.input).match(/\{\{PASS\w+\}\}/) ?? [];
@@ -436,9 +453,8 @@ describe("privacy", () => {
   });
 
   test("holds in the summary that a long history is put into", async () => {
-    const toml = '[models.small]\nuse = "up/m"\ncontext_window = 3000\n';
-    const world = await chatWorld({
-      toml,
+    const world = await chatFixture({
+      models: { small: { contextWindow: 3000 } },
       groups: [office({ say: () => `${values.inResult} ${"word ".repeat(700)}` }).group],
       script: (request, round) =>
         request.tools === undefined || request["tool_choice"] === "none" || round > 12

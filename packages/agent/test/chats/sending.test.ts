@@ -11,10 +11,10 @@ import {
   said,
   sendAndEnd,
   told,
-} from "./chat-steps.ts";
-import { chatWorld } from "./chat-world.ts";
-import { longText, office } from "./office.ts";
-import { counting, silent } from "./scripted-replies.ts";
+} from "../../../../test/chats/chat-steps.ts";
+import { chatFixture } from "./chat-fixture.ts";
+import { longText, office } from "../../../../test/chats/office.ts";
+import { counting, silent } from "../../../../test/chats/scripted-replies.ts";
 
 async function refusal(work: Promise<unknown>): Promise<{ code: string; message: string }> {
   const error = await work.then(
@@ -31,7 +31,7 @@ function words(chat: Chat, nodeId: string): string[] {
 
 describe("send", () => {
   test("goes on at the end of the current path", async () => {
-    const world = await chatWorld({ script: counting });
+    const world = await chatFixture({ script: counting });
     const chat = await newChat(world);
     await sendAndEnd(world, chat, "One");
     await sendAndEnd(world, chat, "Two");
@@ -40,7 +40,7 @@ describe("send", () => {
   });
 
   test("under a node makes a branch beside what is there, and null makes a new beginning", async () => {
-    const world = await chatWorld({ script: counting });
+    const world = await chatFixture({ script: counting });
     const chat = await newChat(world);
     const first = await sendAndEnd(world, chat, "One");
     await sendAndEnd(world, chat, "Two");
@@ -53,7 +53,7 @@ describe("send", () => {
   });
 
   test("under an answer that runs is refused with a reason, and nothing is written", async () => {
-    const world = await chatWorld({ script: silent });
+    const world = await chatFixture({ script: silent });
     const chat = await newChat(world);
     await world.chats.send(chat, { text: "One" });
     const before = await world.store.chat(chat);
@@ -71,7 +71,7 @@ describe("send", () => {
     ["parent", { text: "Hi", parent: "node_0" }, /node_0/],
     ["word to say", { text: "  " }, /nothing to send/],
   ])("is all or nothing: with no such %s the chat stays as it was", async (_what, request, why) => {
-    const world = await chatWorld({ script: counting });
+    const world = await chatFixture({ script: counting });
     const chat = await newChat(world);
     const before = await world.store.chat(chat);
     await expect(world.chats.send(chat, request)).rejects.toThrow(why);
@@ -80,15 +80,15 @@ describe("send", () => {
   });
 
   test("is all or nothing: with no such tool group the chat stays as it was", async () => {
-    const world = await chatWorld({ script: counting });
+    const world = await chatFixture({ script: counting });
     const chat = await foreignChat(world, { tool_groups: ["tiem"] });
     const before = await world.store.chat(chat);
-    await expect(world.chats.send(chat, { text: "Hi" })).rejects.toThrow(/did you mean time/);
+    await expect(world.chats.send(chat, { text: "Hi" })).rejects.toThrow(/tiem/);
     expect(await world.store.chat(chat)).toEqual(before);
   });
 
   test("twice at once under one parent becomes two branches, and nothing is lost", async () => {
-    const world = await chatWorld({ script: counting });
+    const world = await chatFixture({ script: counting });
     const chat = await newChat(world);
     const first = await sendAndEnd(world, chat, "One");
     const both = await Promise.all(
@@ -107,7 +107,7 @@ describe("send", () => {
   });
 
   test("thirty times at once becomes thirty branches", async () => {
-    const world = await chatWorld({ script: counting });
+    const world = await chatFixture({ script: counting });
     const chat = await newChat(world);
     const numbers = Array.from({ length: 30 }, (_one, number) => `${number}`);
     const all = await Promise.all(
@@ -118,7 +118,7 @@ describe("send", () => {
   });
 
   test("with the revision that was seen is refused when somebody was faster", async () => {
-    const world = await chatWorld({ script: counting });
+    const world = await chatFixture({ script: counting });
     const chat = await newChat(world);
     const { revision } = await chatOf(world, chat);
     const first = await sendAndEnd(world, chat, "One", { revision });
@@ -132,7 +132,7 @@ describe("send", () => {
   });
 
   test("with a promised task is sent once, however often it comes", async () => {
-    const world = await chatWorld({ script: counting });
+    const world = await chatFixture({ script: counting });
     const chat = await newChat(world);
     const request = { text: "One", task_id: "task_promised" };
     const sent = await world.chats.send(chat, request);
@@ -144,7 +144,7 @@ describe("send", () => {
   });
 
   test("with a promised task is sent once, also when it comes twice at the same time", async () => {
-    const world = await chatWorld({ script: counting });
+    const world = await chatFixture({ script: counting });
     const chat = await newChat(world);
     const request = { text: "One", task_id: "task_promised", parent: null };
     const both = await Promise.all([
@@ -160,7 +160,7 @@ describe("send", () => {
 
 describe("rerun", () => {
   test("of an answer adds a version of it, which is chosen; the old one stays", async () => {
-    const world = await chatWorld({ script: counting });
+    const world = await chatFixture({ script: counting });
     const chat = await newChat(world);
     const first = await sendAndEnd(world, chat, "One");
     await sendAndEnd(world, chat, "Two");
@@ -173,7 +173,7 @@ describe("rerun", () => {
   });
 
   test("of a message does the same to its answer, and answers it where nobody has", async () => {
-    const world = await chatWorld({ script: counting });
+    const world = await chatFixture({ script: counting });
     const chat = await newChat(world);
     const first = await sendAndEnd(world, chat, "One");
     await ended(world, await world.chats.rerun(chat, { node_id: first.message_id }));
@@ -185,7 +185,7 @@ describe("rerun", () => {
   });
 
   test("twice at once runs once: the other is refused", async () => {
-    const world = await chatWorld({ script: counting });
+    const world = await chatFixture({ script: counting });
     const chat = await newChat(world);
     const { node_id } = await sendAndEnd(world, chat, "One");
     const both = await Promise.allSettled([
@@ -200,7 +200,7 @@ describe("rerun", () => {
   });
 
   test("may ask another model, with other options", async () => {
-    const world = await chatWorld({ script: counting });
+    const world = await chatFixture({ script: counting });
     const chat = await newChat(world);
     const { node_id } = await sendAndEnd(world, chat, "One");
     const options = { temperature: 0.1 };
@@ -212,7 +212,7 @@ describe("rerun", () => {
 
 describe("edit", () => {
   test("as a version changes the message in place and its answer with it", async () => {
-    const world = await chatWorld({ script: counting });
+    const world = await chatFixture({ script: counting });
     const chat = await newChat(world);
     const first = await sendAndEnd(world, chat, "One");
     await sendAndEnd(world, chat, "Two");
@@ -225,7 +225,7 @@ describe("edit", () => {
   });
 
   test("as a branch stands beside the message with a conversation of its own", async () => {
-    const world = await chatWorld({ script: counting });
+    const world = await chatFixture({ script: counting });
     const chat = await newChat(world);
     await sendAndEnd(world, chat, "One");
     const second = await sendAndEnd(world, chat, "Two");
@@ -239,7 +239,7 @@ describe("edit", () => {
   });
 
   test("without sending asks nobody", async () => {
-    const world = await chatWorld({ script: counting });
+    const world = await chatFixture({ script: counting });
     const chat = await newChat(world);
     const first = await sendAndEnd(world, chat, "One");
     const edit = { node_id: first.message_id, text: "Uno", as: "version", send: false } as const;
@@ -249,7 +249,7 @@ describe("edit", () => {
   });
 
   test("of an answer is what the model is told it said", async () => {
-    const world = await chatWorld({ script: counting });
+    const world = await chatFixture({ script: counting });
     const chat = await newChat(world);
     const first = await sendAndEnd(world, chat, "One");
     const edit = { node_id: first.node_id, text: "By hand", as: "version", send: false } as const;
@@ -261,7 +261,7 @@ describe("edit", () => {
   });
 
   test("of an answer as a branch, and of a message whose answer runs, is refused", async () => {
-    const world = await chatWorld({ script: counting });
+    const world = await chatFixture({ script: counting });
     const chat = await newChat(world);
     const { node_id } = await sendAndEnd(world, chat, "One");
     const edit = { node_id, text: "By hand", as: "branch", send: false } as const;
@@ -281,7 +281,7 @@ describe("edit", () => {
   });
 
   test("keeps what was attached unless it says otherwise", async () => {
-    const world = await chatWorld({ script: counting });
+    const world = await chatFixture({ script: counting });
     const chat = await newChat(world);
     const contexts: ContextSnippet[] = [{ kind: "selection", title: "a.ts", text: "let a" }];
     const first = await sendAndEnd(world, chat, "One", { contexts });
@@ -294,7 +294,7 @@ describe("edit", () => {
 
 describe("continue", () => {
   test("goes on from a stopped answer, and both are one afterwards", async () => {
-    const world = await chatWorld({ script: silent });
+    const world = await chatFixture({ script: silent });
     const chat = await newChat(world);
     const sent = await world.chats.send(chat, { text: "Tell" });
     await said(world, sent, "Beginning");
@@ -315,7 +315,7 @@ describe("continue", () => {
   });
 
   test("has to have something to go on from", async () => {
-    const world = await chatWorld({
+    const world = await chatFixture({
       script: [[{ error: new ModelError("refused", "no") }]],
     });
     const chat = await newChat(world);
@@ -331,7 +331,7 @@ describe("continue", () => {
 
 describe("stop", () => {
   test("ends what runs, keeps what was said, and may come twice", async () => {
-    const world = await chatWorld({ script: silent });
+    const world = await chatFixture({ script: silent });
     const chat = await newChat(world);
     const sent = await world.chats.send(chat, { text: "Tell" });
     await said(world, sent, "Beginning");
@@ -345,7 +345,7 @@ describe("stop", () => {
   });
 
   test("one of two leaves the other", async () => {
-    const world = await chatWorld({ script: silent });
+    const world = await chatFixture({ script: silent });
     const chat = await newChat(world);
     const one = await world.chats.send(chat, { text: "One" });
     const two = await world.chats.send(chat, { text: "Two", parent: null });
@@ -357,7 +357,7 @@ describe("stop", () => {
   });
 
   test("before the task has begun leaves nothing that runs", async () => {
-    const world = await chatWorld({ script: silent });
+    const world = await chatFixture({ script: silent });
     const chat = await newChat(world);
     const slotted = new Promise<void>((resolve) => {
       world.chats.subscribe(() => resolve());
@@ -373,7 +373,7 @@ describe("stop", () => {
   });
 
   test("while it comes to its end anyway leaves one end", async () => {
-    const world = await chatWorld({ script: counting });
+    const world = await chatFixture({ script: counting });
     for (let turn = 0; turn < 20; turn += 1) {
       const chat = await newChat(world);
       const sent = await world.chats.send(chat, { text: "Tell" });
@@ -391,7 +391,7 @@ describe("stop", () => {
 
 describe("whoever opens a chat", () => {
   test("sees what its answers have said so far", async () => {
-    const world = await chatWorld({ script: silent });
+    const world = await chatFixture({ script: silent });
     const chat = await newChat(world);
     const sent = await world.chats.send(chat, { text: "Tell" });
     await said(world, sent, "Beginning");
@@ -403,7 +403,7 @@ describe("whoever opens a chat", () => {
   });
 
   test("sees an answer whose task somebody has cancelled as aborted", async () => {
-    const world = await chatWorld({ script: silent });
+    const world = await chatFixture({ script: silent });
     const chat = await newChat(world);
     const sent = await world.chats.send(chat, { text: "Tell" });
     await world.runtime.cancel(sent.task_id, "somebody");
@@ -414,7 +414,7 @@ describe("whoever opens a chat", () => {
 describe("extract", () => {
   test("makes a chat that can go on as the old one, its long values included", async () => {
     const { group, got } = office();
-    const world = await chatWorld({
+    const world = await chatFixture({
       groups: [group],
       script: [
         [{ text: "Hello" }],

@@ -1,17 +1,17 @@
 import { ModelError } from "@deltawire/agent";
 import { expect, test } from "vitest";
-import { chatOf, newChat, sendAndEnd, until } from "./chat-steps.ts";
-import { chatWorld } from "./chat-world.ts";
-import { never, type Script } from "./scripted-replies.ts";
+import { chatOf, newChat, sendAndEnd, until } from "../../../../test/chats/chat-steps.ts";
+import { chatFixture } from "./chat-fixture.ts";
+import { never, type Script } from "../../../../test/chats/scripted-replies.ts";
 
-const chats = 'titles = true\ntitle_model = "up/namer"';
+const titled = { settings: { title_model: "up/namer" }, defaults: { titles: true } };
 
 const named =
   (title: string): Script =>
   ({ model }) => [{ text: model === "up/namer" ? title : "An answer." }];
 
 test("a model names a chat after its first answer, and never again", async () => {
-  const world = await chatWorld({ chats, script: named('**"Bread and Butter."**') });
+  const world = await chatFixture({ ...titled, script: named('**"Bread and Butter."**') });
   const chat = await newChat(world);
   await sendAndEnd(world, chat, "How is bread made?");
   const { title, extra_usage, revision } = await until(
@@ -31,7 +31,7 @@ test("a model names a chat after its first answer, and never again", async () =>
 });
 
 test("a chat that somebody has named keeps its name", async () => {
-  const world = await chatWorld({ chats, script: named("Another") });
+  const world = await chatFixture({ ...titled, script: named("Another") });
   const { chat } = await world.chats.create({ title: "Mine" });
   await sendAndEnd(world, chat.chat_id, "Hi");
   expect(world.models.asked.map(({ model }) => model)).toEqual(["talker"]);
@@ -40,8 +40,8 @@ test("a chat that somebody has named keeps its name", async () => {
 
 test("a name that somebody gives while the model thinks of one stays", async () => {
   const slow = Promise.withResolvers<void>();
-  const world = await chatWorld({
-    chats,
+  const world = await chatFixture({
+    ...titled,
     script: ({ model }) =>
       model === "up/namer"
         ? [{ wait: slow.promise }, { text: "Of the model" }]
@@ -57,8 +57,8 @@ test("a name that somebody gives while the model thinks of one stays", async () 
 });
 
 test("where no model can be asked the first words are the name", async () => {
-  const world = await chatWorld({
-    chats,
+  const world = await chatFixture({
+    ...titled,
     fails: true,
     script: ({ model }) =>
       model === "up/namer"
@@ -71,8 +71,8 @@ test("where no model can be asked the first words are the name", async () => {
 });
 
 test("an answer that failed gives no name; the next one does", async () => {
-  const world = await chatWorld({
-    chats,
+  const world = await chatFixture({
+    ...titled,
     script: [
       [{ error: new ModelError("invalid_request", "no") }],
       [{ text: "Now." }],
@@ -87,7 +87,7 @@ test("an answer that failed gives no name; the next one does", async () => {
 });
 
 test("nobody is asked for names where they are switched off", async () => {
-  const world = await chatWorld({ chats: "titles = false", script: named("x") });
+  const world = await chatFixture({ script: named("x") });
   const chat = await newChat(world);
   await sendAndEnd(world, chat, "Hi");
   await world.close();
@@ -95,8 +95,8 @@ test("nobody is asked for names where they are switched off", async () => {
 });
 
 test("a model that never answers does not keep the gateway from ending", async () => {
-  const world = await chatWorld({
-    chats,
+  const world = await chatFixture({
+    ...titled,
     script: ({ model }) => [model === "up/namer" ? { wait: never } : { text: "An answer." }],
   });
   const chat = await newChat(world);
@@ -106,7 +106,7 @@ test("a model that never answers does not keep the gateway from ending", async (
 });
 
 test("a title that the model has cut in the middle of a placeholder ends before it", async () => {
-  const world = await chatWorld({ chats, script: named("Mail to {{EMAI") });
+  const world = await chatFixture({ ...titled, script: named("Mail to {{EMAI") });
   const fields = [{ kind: "email" as const }];
   const chat = await newChat(world, { privacy: { enabled: true, fields } });
   await sendAndEnd(world, chat, "Write to ada@example.com");

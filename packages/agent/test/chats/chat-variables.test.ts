@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { decide, ended, newChat, sendAndEnd, told } from "./chat-steps.ts";
-import { chatWorld } from "./chat-world.ts";
-import { longText, office } from "./office.ts";
+import { decide, ended, newChat, sendAndEnd, told } from "../../../../test/chats/chat-steps.ts";
+import { chatFixture } from "./chat-fixture.ts";
+import { longText, office } from "../../../../test/chats/office.ts";
 
 const withOffice = { tool_groups: ["office"] };
 
 describe("a long result", () => {
   test("is kept under a name, listed, read in pages, and passed on whole to another tool", async () => {
     const { group, got } = office();
-    const world = await chatWorld({
+    const world = await chatFixture({
       groups: [group],
       script: [
         [{ call: "fetch_long", args: {} }],
@@ -33,7 +33,7 @@ describe("a long result", () => {
 
   test("is there in the next turn, and after the gateway was started again", async () => {
     const { group, got } = office();
-    const world = await chatWorld({
+    const world = await chatFixture({
       files: true,
       groups: [group],
       script: [[{ call: "fetch_long", args: {} }], [{ text: "Fetched." }]],
@@ -49,7 +49,7 @@ describe("a long result", () => {
 
   test("that a person refused is no variable", async () => {
     const { group } = office({ show_first: () => longText });
-    const world = await chatWorld({
+    const world = await chatFixture({
       groups: [group],
       script: [
         [{ call: "show_first", args: {} }],
@@ -73,7 +73,7 @@ describe("a reference", () => {
       fetch_long: () => trap,
       say: ({ text }) => (text === "secret" ? longText : "said"),
     });
-    const world = await chatWorld({
+    const world = await chatFixture({
       groups: [group],
       script: [
         [{ call: "say", args: { text: "secret" } }],
@@ -93,7 +93,7 @@ describe("a reference", () => {
 
   test("in the user's words is the user's, and stays as it is", async () => {
     const { group } = office();
-    const world = await chatWorld({
+    const world = await chatFixture({
       groups: [group],
       script: [[{ call: "fetch_long", args: {} }], [{ text: "." }], [{ text: "." }]],
     });
@@ -105,7 +105,7 @@ describe("a reference", () => {
 
   test("to nothing is told to the model with what there is, and no tool runs", async () => {
     const { group, got } = office();
-    const world = await chatWorld({
+    const world = await chatFixture({
       groups: [group],
       script: [
         [{ call: "fetch_long", args: {} }],
@@ -122,7 +122,7 @@ describe("a reference", () => {
 
   test("of another chat is unknown", async () => {
     const { group, got } = office();
-    const world = await chatWorld({
+    const world = await chatFixture({
       groups: [group],
       script: [
         [{ call: "fetch_long", args: {} }],

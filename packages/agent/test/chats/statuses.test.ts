@@ -12,18 +12,18 @@ import {
   taskUntil,
   told,
   until,
-} from "./chat-steps.ts";
-import type { Script } from "./scripted-replies.ts";
-import { chatWorld } from "./chat-world.ts";
-import { office } from "./office.ts";
-import { never } from "./scripted-replies.ts";
+} from "../../../../test/chats/chat-steps.ts";
+import type { Script } from "../../../../test/chats/scripted-replies.ts";
+import { chatFixture } from "./chat-fixture.ts";
+import { office } from "../../../../test/chats/office.ts";
+import { never } from "../../../../test/chats/scripted-replies.ts";
 
 const withOffice = { tool_groups: ["office"] };
 
 describe("completed", () => {
   test("tells arguments, results, times and decisions of every call", async () => {
     const { group } = office();
-    const world = await chatWorld({
+    const world = await chatFixture({
       groups: [group],
       script: [
         [
@@ -56,7 +56,7 @@ describe("completed", () => {
 
   test("has the usage of its own task, and beside it that of all whom it asked", async () => {
     const helper = defineAgent({ name: "helper", instructions: "Help.", model: "talker" });
-    const world = await chatWorld({
+    const world = await chatFixture({
       agents: [helper],
       script: [
         [{ call: "ask_for_help", args: { name: "helper", description: "", prompt: "Help!" } }],
@@ -77,7 +77,7 @@ describe("completed", () => {
 
   test("while it waits for a person the chat says so, and no longer when that has decided", async () => {
     const { group } = office();
-    const world = await chatWorld({
+    const world = await chatFixture({
       groups: [group],
       script: [[{ call: "ask_first", args: {} }], [{ wait: never }]],
     });
@@ -97,7 +97,7 @@ describe("completed", () => {
 describe("aborted", () => {
   test("by a person who stops it keeps what was said and done", async () => {
     const { group } = office();
-    const world = await chatWorld({
+    const world = await chatFixture({
       groups: [group],
       script: [
         [{ call: "say", args: { text: "a" } }],
@@ -132,7 +132,7 @@ describe("aborted", () => {
 
   test("in the middle of a call tells the model of no call without a result", async () => {
     const { group } = office();
-    const world = await chatWorld({ groups: [group], script: [[{ call: "sleep", args: {} }]] });
+    const world = await chatFixture({ groups: [group], script: [[{ call: "sleep", args: {} }]] });
     const chat = await newChat(world, withOffice);
     const sent = await world.chats.send(chat, { text: "Sleep" });
     await taskUntil(world, sent.task_id, ({ tasks }) =>
@@ -150,7 +150,7 @@ describe("aborted", () => {
 
   test("by a decision names the phase approval and the reason", async () => {
     const { group } = office();
-    const world = await chatWorld({
+    const world = await chatFixture({
       groups: [group],
       script: [[{ text: "May I?" }, { call: "ask_first", args: {} }]],
     });
@@ -167,7 +167,7 @@ describe("aborted", () => {
 
 describe("error", () => {
   test("of a model that cannot be asked names the phase model", async () => {
-    const world = await chatWorld({
+    const world = await chatFixture({
       script: [[{ error: new ModelError("insufficient_quota", "pay first") }]],
     });
     const chat = await newChat(world);
@@ -180,7 +180,7 @@ describe("error", () => {
   });
 
   test("of a reply that fails in the middle keeps what was said", async () => {
-    const world = await chatWorld({
+    const world = await chatFixture({
       script: [[{ text: "Half" }, { failed: { code: "content_policy", message: "stop it" } }]],
     });
     const chat = await newChat(world);
@@ -193,7 +193,7 @@ describe("error", () => {
 
   test("of a tool does not stop the answer: the model gets it, and nobody is asked", async () => {
     const { group } = office();
-    const world = await chatWorld({
+    const world = await chatFixture({
       groups: [group],
       script: [[{ call: "break", args: {} }], [{ text: "A pity." }]],
     });
@@ -208,7 +208,7 @@ describe("error", () => {
 
   test("of a tool is shown to the person first if the chat says so", async () => {
     const { group } = office();
-    const world = await chatWorld({
+    const world = await chatFixture({
       groups: [group],
       script: [[{ call: "break", args: {} }], [{ text: "A pity." }]],
     });
@@ -233,7 +233,7 @@ describe("results", () => {
       tools: [office().group],
       results: "always",
     });
-    const world = await chatWorld({
+    const world = await chatFixture({
       agents: [careful],
       script: [[{ call: "say", args: { text: "a" } }], [{ text: "Said." }]],
     });
@@ -248,12 +248,12 @@ describe("results", () => {
   const says: Script = [[{ call: "say", args: { text: "a" } }], [{ text: "Said." }]];
 
   test.each([
-    { where: "the chat", settings: { results: "always" as const }, chats: "" },
-    { where: "the gateway", settings: {}, chats: 'results = "always"\n' },
-  ])("are shown first if $where says so", async ({ settings, chats }) => {
-    const world = await chatWorld({
+    { where: "the chat", settings: { results: "always" as const }, defaults: {} },
+    { where: "the gateway", settings: {}, defaults: { results: "always" as const } },
+  ])("are shown first if $where says so", async ({ settings, defaults }) => {
+    const world = await chatFixture({
       groups: [office().group],
-      chats: `${chats}titles = false`,
+      defaults,
       script: says,
     });
     const chat = await newChat(world, { ...withOffice, ...settings });
@@ -271,9 +271,9 @@ describe("results", () => {
       tools: [office().group],
       results: "always",
     });
-    const world = await chatWorld({
+    const world = await chatFixture({
       agents: [careful],
-      chats: 'results = "always"\ntitles = false',
+      defaults: { results: "always" },
       script: says,
     });
     const chat = await newChat(world, { agent: "careful", results: "never" });
@@ -281,7 +281,7 @@ describe("results", () => {
   });
 
   test("can be set to three words, and no other", async () => {
-    const world = await chatWorld();
+    const world = await chatFixture();
     await expect(newChat(world, { results: "sometimes" as never })).rejects.toMatchObject({
       param: "settings.results",
     });
@@ -293,10 +293,10 @@ describe("timeout", () => {
 
   test("of the gateway ends an answer with an error that says which limit it was, also of an agent", async () => {
     const slow = defineAgent({ name: "slow", instructions: "", model: "talker" });
-    const world = await chatWorld({
+    const world = await chatFixture({
       agents: [slow],
       script: () => [{ text: "So far" }, { wait: never }],
-      chats: "seconds = 1\ntitles = false",
+      defaults: { limits: { rounds: 10, seconds: 1 } },
     });
     for (const settings of [{ model: "talker" }, { agent: "slow" }])
       expect(await sendAndEnd(world, await newChat(world, settings), "Go")).toMatchObject({
@@ -312,9 +312,9 @@ describe("timeout", () => {
   });
 
   test("of the gateway gives way to the limit of the chat", async () => {
-    const world = await chatWorld({
+    const world = await chatFixture({
       script: () => [{ text: "Done." }],
-      chats: "seconds = 1\ntitles = false",
+      defaults: { limits: { rounds: 10, seconds: 1 } },
     });
     const chat = await newChat(world, { limits: { seconds: 900 } });
     const { task_id } = await sendAndEnd(world, chat, "Go");
@@ -323,7 +323,7 @@ describe("timeout", () => {
   });
 
   test("while the model speaks names the phase model, and keeps what it said", async () => {
-    const world = await chatWorld({ script: [[{ text: "So far" }, { wait: never }]] });
+    const world = await chatFixture({ script: [[{ text: "So far" }, { wait: never }]] });
     const chat = await newChat(world, { limits });
     const answer = await sendAndEnd(world, chat, "Go");
     expect(answer).toMatchObject({
@@ -337,7 +337,7 @@ describe("timeout", () => {
 
   test("while a tool runs names the phase tool", async () => {
     const { group } = office();
-    const world = await chatWorld({ groups: [group], script: [[{ call: "sleep", args: {} }]] });
+    const world = await chatFixture({ groups: [group], script: [[{ call: "sleep", args: {} }]] });
     const chat = await newChat(world, { ...withOffice, limits });
     expect(await sendAndEnd(world, chat, "Go")).toMatchObject({
       status: "timeout",
@@ -348,7 +348,10 @@ describe("timeout", () => {
 
   test("while a person is asked names the phase approval", async () => {
     const { group } = office();
-    const world = await chatWorld({ groups: [group], script: [[{ call: "ask_first", args: {} }]] });
+    const world = await chatFixture({
+      groups: [group],
+      script: [[{ call: "ask_first", args: {} }]],
+    });
     const chat = await newChat(world, { ...withOffice, limits });
     const answer = await sendAndEnd(world, chat, "Go");
     expect(answer).toMatchObject({ status: "timeout", error: { phase: "approval" } });
@@ -369,7 +372,7 @@ describe("an answer that asked another agent", () => {
   };
 
   test("waits for a person when that does", async () => {
-    const world = await chatWorld({
+    const world = await chatFixture({
       agents: [helper],
       script: [
         [askHelper],
@@ -395,7 +398,7 @@ describe("an answer that asked another agent", () => {
     ["tool", [{ call: "sleep", args: {} }]],
     ["approval", [{ call: "ask_first", args: {} }]],
   ] as const)("and whose time was up names the phase of that: %s", async (phase, sayings) => {
-    const world = await chatWorld({ agents: [helper], script: [[askHelper], sayings] });
+    const world = await chatFixture({ agents: [helper], script: [[askHelper], sayings] });
     const chat = await newChat(world, { tool_groups: ["agents"], limits: { seconds: 0.3 } });
     expect(await sendAndEnd(world, chat, "Go")).toMatchObject({
       status: "timeout",
@@ -405,7 +408,7 @@ describe("an answer that asked another agent", () => {
   });
 
   test("and that was refused there keeps nothing of it", async () => {
-    const world = await chatWorld({
+    const world = await chatFixture({
       agents: [helper],
       script: [
         [askHelper],
@@ -428,7 +431,7 @@ describe("a result that was refused", () => {
   test("is nowhere: not in the answer, the replays, the chain, the variables, an export or the store's bytes", async () => {
     const secret = "Refused-b1946ac92492d2347c6235b4d2611184";
     const { group } = office({ show_first: () => `${secret} `.repeat(200) });
-    const world = await chatWorld({
+    const world = await chatFixture({
       files: true,
       groups: [group],
       script: [[{ call: "show_first", args: {} }], [{ text: "As you wish." }], [{ text: "Yes" }]],

@@ -8,14 +8,17 @@ import {
   said,
   sendAndEnd,
   until,
-} from "./chat-steps.ts";
-import { chatWorld, type World } from "./chat-world.ts";
-import { never, silent } from "./scripted-replies.ts";
+} from "../../../../test/chats/chat-steps.ts";
+import { chatFixture, type StoredChatFixture } from "./chat-fixture.ts";
+import { never, silent } from "../../../../test/chats/scripted-replies.ts";
 
 /** A gateway that was killed between the slot of a question and the start of its task. */
-async function killedAtTheSlot(world: World, later: Parameters<World["killed"]>[0]) {
+async function killedAtTheSlot(
+  world: StoredChatFixture,
+  later: Parameters<StoredChatFixture["killed"]>[0],
+) {
   const chat = await newChat(world);
-  const slotted = new Promise<World>((resolve) => {
+  const slotted = new Promise<StoredChatFixture>((resolve) => {
     world.chats.subscribe(({ type }) => {
       if (type === "chat.changed") resolve(world.killed(later));
     });
@@ -27,7 +30,7 @@ async function killedAtTheSlot(world: World, later: Parameters<World["killed"]>[
 
 describe("a stop that could not be kept", () => {
   test("is told as that: the answer runs on, and can be stopped again", async () => {
-    const world = await chatWorld({
+    const world = await chatFixture({
       fails: true,
       script: silent,
       failOnce: { method: "append", when: (given) => given.includes("task.canceled") },
@@ -44,7 +47,7 @@ describe("a stop that could not be kept", () => {
 });
 
 test("what an edit answers has running answers as far as they have come", async () => {
-  const world = await chatWorld({ script: silent });
+  const world = await chatFixture({ script: silent });
   const chat = await newChat(world);
   const sent = await world.chats.send(chat, { text: "One" });
   await said(world, sent, "Beginning");
@@ -56,7 +59,7 @@ test("what an edit answers has running answers as far as they have come", async 
 
 describe("a question whose task was promised and never begun", () => {
   test("is asked when it comes again with the same promise, and its message is there once", async () => {
-    const world = await chatWorld({ files: true, script: () => [{ wait: never }] });
+    const world = await chatFixture({ files: true, script: () => [{ wait: never }] });
     const { chat, asked, node_id, later } = await killedAtTheSlot(world, {
       script: [[{ text: "Now" }]],
     });
@@ -69,14 +72,14 @@ describe("a question whose task was promised and never begun", () => {
   });
 
   test("is asked also where it names the revision that it has raised itself", async () => {
-    const world = await chatWorld({ files: true, script: () => [{ wait: never }] });
+    const world = await chatFixture({ files: true, script: () => [{ wait: never }] });
     const { chat, asked, later } = await killedAtTheSlot(world, { script: [[{ text: "Now" }]] });
     const sent = await later.chats.send(chat, { ...asked, revision: 0 });
     expect((await ended(later, sent)).status).toBe("completed");
   });
 
   test("is not asked while its message is hidden", async () => {
-    const world = await chatWorld({ files: true, script: () => [{ wait: never }] });
+    const world = await chatFixture({ files: true, script: () => [{ wait: never }] });
     const { chat, asked, node_id, later } = await killedAtTheSlot(world, {});
     const { nodes } = await chatOf(later, chat);
     const message = nodes[node_id]?.parent ?? "";
@@ -86,7 +89,7 @@ describe("a question whose task was promised and never begun", () => {
   });
 
   test("ends as interrupted, also if that could not be kept at first", async () => {
-    const world = await chatWorld({ files: true, script: () => [{ wait: never }] });
+    const world = await chatFixture({ files: true, script: () => [{ wait: never }] });
     const { chat, node_id, later } = await killedAtTheSlot(world, {
       fails: true,
       failOnce: { method: "saveChat", when: (given) => given.includes("interrupted") },
@@ -101,7 +104,7 @@ describe("a question whose task was promised and never begun", () => {
 
 test("a chat that is deleted beside a send has nothing running in it", async () => {
   for (const forever of [false, true]) {
-    const world = await chatWorld({ script: silent });
+    const world = await chatFixture({ script: silent });
     const chat = await newChat(world);
     const first = await world.chats.send(chat, { text: "One" });
     await said(world, first, "Beginning");
@@ -123,9 +126,10 @@ test("a chat that is deleted beside a send has nothing running in it", async () 
 });
 
 test("a gateway that ends while a chat is being named leaves it to be named later", async () => {
-  const world = await chatWorld({
+  const world = await chatFixture({
     files: true,
-    chats: 'titles = true\ntitle_model = "up/namer"',
+    settings: { title_model: "up/namer" },
+    defaults: { titles: true },
     script: ({ model }) => (model === "up/namer" ? [{ wait: never }] : [{ text: "An answer." }]),
   });
   const chat = await newChat(world);

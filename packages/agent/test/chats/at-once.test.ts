@@ -2,12 +2,12 @@ import { setTimeout } from "node:timers/promises";
 import { ChatError } from "@deltawire/agent";
 import { chatFaults } from "@deltawire/tasks/chats";
 import { expect, test } from "vitest";
-import { chanceFrom } from "../odd-requests.ts";
-import { chatOf, newChat } from "./chat-steps.ts";
-import { chatWorld, type World } from "./chat-world.ts";
-import { office } from "./office.ts";
+import { chatOf, newChat } from "../../../../test/chats/chat-steps.ts";
+import { chatFixture, type StoredChatFixture } from "./chat-fixture.ts";
+import { chanceFrom } from "../../../../test/seeded-random.ts";
+import { office } from "../../../../test/chats/office.ts";
 
-type Work = (world: World, chat: string, node_id: string) => Promise<unknown>;
+type Work = (world: StoredChatFixture, chat: string, node_id: string) => Promise<unknown>;
 
 /** What people do to a chat, all of it to any node. */
 const works: readonly Work[] = [
@@ -45,7 +45,7 @@ test.each([1, 2, 3, 4, 5, 6])(
   async (seed) => {
     const chance = chanceFrom(seed);
     const next = (below: number): number => Math.floor(chance() * below);
-    const world = await chatWorld({
+    const world = await chatFixture({
       groups: [office().group],
       script: (request) =>
         next(3) === 0 && request["tool_choice"] !== "none"

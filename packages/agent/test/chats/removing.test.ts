@@ -2,10 +2,10 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
-import { chatOf, ended, newChat, said, sendAndEnd } from "./chat-steps.ts";
-import { chatWorld } from "./chat-world.ts";
-import { office } from "./office.ts";
-import { counting, silent } from "./scripted-replies.ts";
+import { chatOf, ended, newChat, said, sendAndEnd } from "../../../../test/chats/chat-steps.ts";
+import { chatFixture } from "./chat-fixture.ts";
+import { office } from "../../../../test/chats/office.ts";
+import { counting, silent } from "../../../../test/chats/scripted-replies.ts";
 
 async function filesWith(folder: string, words: string): Promise<string[]> {
   const names = await readdir(folder, { recursive: true, withFileTypes: true });
@@ -22,7 +22,7 @@ describe("a chat that is removed for good", () => {
   test("leaves none of its words in the store, those of its tasks included", async () => {
     const question = "Question-5d41402abc4b2a76b9719d911017c592";
     const answer = "Answer-7d793037a0760186574b0282f2f435e7";
-    const world = await chatWorld({ files: true, script: () => [{ text: answer }] });
+    const world = await chatFixture({ files: true, script: () => [{ text: answer }] });
     const chat = await newChat(world);
     await sendAndEnd(world, chat, question);
     const folder = world.folder ?? "";
@@ -36,7 +36,7 @@ describe("a chat that is removed for good", () => {
   });
 
   test("is removed also while it answers", async () => {
-    const world = await chatWorld({ script: silent });
+    const world = await chatFixture({ script: silent });
     const chat = await newChat(world);
     await world.chats.send(chat, { text: "One" });
     await world.chats.remove(chat, { forever: true });
@@ -47,7 +47,7 @@ describe("a chat that is removed for good", () => {
 
 describe("an answer whose task cannot be read any more", () => {
   test("can be stopped, and its chat deleted", async () => {
-    const world = await chatWorld({ files: true, fails: true, script: silent });
+    const world = await chatFixture({ files: true, fails: true, script: silent });
     const chat = await newChat(world);
     const sent = await world.chats.send(chat, { text: "One" });
     await said(world, sent, "Beginning");
@@ -65,7 +65,7 @@ describe("an answer whose task cannot be read any more", () => {
 
 describe("what is hidden", () => {
   test("is not told by asking again for its answer, nor by going on with it", async () => {
-    const world = await chatWorld({ script: counting });
+    const world = await chatFixture({ script: counting });
     const chat = await newChat(world);
     const { node_id } = await sendAndEnd(world, chat, "my secret words");
     const { nodes } = await chatOf(world, chat);
@@ -82,7 +82,7 @@ describe("what is hidden", () => {
 });
 
 test("what was sent before and deleted since is not sent again by the same promise", async () => {
-  const world = await chatWorld({ script: counting });
+  const world = await chatFixture({ script: counting });
   const chat = await newChat(world);
   const asked = { text: "Once", task_id: "task_promised" };
   const sent = await world.chats.send(chat, asked);
@@ -95,7 +95,7 @@ test("what was sent before and deleted since is not sent again by the same promi
 });
 
 test("a part that is extracted has its own variables, and none of what it was taken from", async () => {
-  const world = await chatWorld({
+  const world = await chatFixture({
     groups: [office().group],
     script: (_request, round) =>
       round % 2 === 0 ? [{ call: "fetch_long", args: {} }] : [{ text: "Read." }],

@@ -1,16 +1,16 @@
 import type { Attachment } from "@deltawire/tasks/chats";
 import { describe, expect, test } from "vitest";
-import { newChat, refusedAndUnchanged, sendAndEnd } from "./chat-steps.ts";
-import { chatWorld, type World } from "./chat-world.ts";
+import { newChat, refusedAndUnchanged, sendAndEnd } from "../../../../test/chats/chat-steps.ts";
+import { chatFixture, type StoredChatFixture } from "./chat-fixture.ts";
 import { mediaModels, pixel, stored } from "./media-models.ts";
 
 const masked = { privacy: { enabled: true, fields: [{ kind: "email" as const }] } };
-const painting = { script: () => [{ picture: pixel }], toml: mediaModels };
+const painting = { script: () => [{ picture: pixel }], models: mediaModels };
 
 interface Refused {
   what: string;
   model: "listener" | "retoucher";
-  given: (world: World) => Promise<Attachment>[];
+  given: (world: StoredChatFixture) => Promise<Attachment>[];
   param: string;
   message: RegExp;
 }
@@ -72,7 +72,7 @@ describe("what a model of media cannot do is refused before there is a slot", ()
       message: /no picture but image\/svg\+xml/,
     },
   ])("$what", async ({ model, given, param, message }) => {
-    const world = await chatWorld(painting);
+    const world = await chatFixture(painting);
     const chat = await newChat(world);
     const attachments = await Promise.all(given(world));
     const send = () => world.chats.send(chat, { text: "Do it", model, attachments });
@@ -84,7 +84,7 @@ describe("what a model of media cannot do is refused before there is a slot", ()
   });
 
   test("to edit the last picture of the chat, if that is only linked", async () => {
-    const world = await chatWorld({ ...painting, script: () => [{ text: "I see." }] });
+    const world = await chatFixture({ ...painting, script: () => [{ text: "I see." }] });
     const chat = await newChat(world);
     await sendAndEnd(world, chat, "Look", { attachments: [await link("image", "a.png")] });
     await expect(
@@ -93,7 +93,7 @@ describe("what a model of media cannot do is refused before there is a slot", ()
   });
 
   test("and a recording of a browser, which says that it is a video, is a sound", async () => {
-    const world = await chatWorld({ ...painting, script: () => [{ text: "Hello" }] });
+    const world = await chatFixture({ ...painting, script: () => [{ text: "Hello" }] });
     const chat = await newChat(world);
     const attachments = [await stored(world, "audio", "a.webm", "video/webm")];
     const { status } = await sendAndEnd(world, chat, "", { model: "listener", attachments });
@@ -102,7 +102,7 @@ describe("what a model of media cannot do is refused before there is a slot", ()
 });
 
 describe("people are told what a model of media", () => {
-  const everything = async (world: World) => ({
+  const everything = async (world: StoredChatFixture) => ({
     attachments: [
       await stored(world, "image", "a.png", "image/png"),
       await stored(world, "audio", "a.mp3", "audio/mpeg"),
@@ -119,7 +119,7 @@ describe("people are told what a model of media", () => {
     ["listener", [context, image, pdf], [audio]],
     ["speaker", [context, image, audio, pdf], []],
   ])("does not get, and what nothing can be masked in: %s", async (model, left, sent) => {
-    const world = await chatWorld(painting);
+    const world = await chatFixture(painting);
     const given = await everything(world);
     const plain = await sendAndEnd(world, await newChat(world), "Do it", { model, ...given });
     const leftOut = left.map((what) => expect.stringContaining(`The ${what} was left out: `));
@@ -131,7 +131,7 @@ describe("people are told what a model of media", () => {
   });
 
   test("gets nothing beside: then there is nothing to tell", async () => {
-    const world = await chatWorld(painting);
+    const world = await chatFixture(painting);
     const { notices } = await sendAndEnd(world, await newChat(world), "A dot", {
       model: "painter",
     });
@@ -139,12 +139,11 @@ describe("people are told what a model of media", () => {
   });
 
   test("has made before, when it goes out again unmasked or is kept from a model that does not see", async () => {
-    const blind = '[models.blind]\nuse = "up/m"\ntakes = []\n';
-    const world = await chatWorld({
+    const world = await chatFixture({
       script: ({ model }) => [
         model === "talker" || model === "blind" ? { text: "A dot." } : { picture: pixel },
       ],
-      toml: `${mediaModels}\n${blind}`,
+      models: { ...mediaModels, blind: { images: false } },
     });
     const chat = await newChat(world, masked);
     await sendAndEnd(world, chat, "A dot", { model: "painter" });

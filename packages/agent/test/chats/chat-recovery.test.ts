@@ -14,16 +14,19 @@ import {
   told,
   until,
   type Answer,
-} from "./chat-steps.ts";
-import { chatWorld, type World } from "./chat-world.ts";
-import { office } from "./office.ts";
-import { never } from "./scripted-replies.ts";
+} from "../../../../test/chats/chat-steps.ts";
+import { chatFixture, type StoredChatFixture } from "./chat-fixture.ts";
+import { office } from "../../../../test/chats/office.ts";
+import { never } from "../../../../test/chats/scripted-replies.ts";
 
 const withOffice = { tool_groups: ["office"] };
 
 /** A gateway that does not get to write what its tasks came to. */
-async function beforeItsEndIsWritten(world: World, { task_id }: Answer): Promise<World> {
-  const died = Promise.withResolvers<World>();
+async function beforeItsEndIsWritten(
+  world: StoredChatFixture,
+  { task_id }: Answer,
+): Promise<StoredChatFixture> {
+  const died = Promise.withResolvers<StoredChatFixture>();
   // Told of the end as the chat is, at the same moment.
   world.runtime.subscribe(task_id, (_entries, { tasks }) => {
     if (tasks[task_id]?.status === "completed") died.resolve(world.killed());
@@ -33,7 +36,7 @@ async function beforeItsEndIsWritten(world: World, { task_id }: Answer): Promise
 
 describe("a gateway that is killed", () => {
   test("while a model speaks goes on with the answer, and there is one", async () => {
-    const world = await chatWorld({
+    const world = await chatFixture({
       files: true,
       groups: [office().group],
       script: [[{ call: "say", args: { text: "a" } }], [{ text: "Half of it" }, { wait: never }]],
@@ -52,9 +55,9 @@ describe("a gateway that is killed", () => {
   });
 
   test("between the slot and the start of its task says that the model was not asked", async () => {
-    const world = await chatWorld({ files: true, script: () => [{ wait: never }] });
+    const world = await chatFixture({ files: true, script: () => [{ wait: never }] });
     const chat = await newChat(world);
-    const slotted = new Promise<World>((resolve) => {
+    const slotted = new Promise<StoredChatFixture>((resolve) => {
       world.chats.subscribe(({ type }) => {
         if (type === "chat.changed") resolve(world.killed({ script: [[{ text: "Now" }]] }));
       });
@@ -73,7 +76,7 @@ describe("a gateway that is killed", () => {
 
   test("after the end of a task and before that was written has the answer afterwards, once", async () => {
     const go = Promise.withResolvers<void>();
-    const world = await chatWorld({
+    const world = await chatFixture({
       files: true,
       script: [[{ text: "All" }, { wait: go.promise }, { text: " of it" }]],
     });
@@ -91,7 +94,7 @@ describe("a gateway that is killed", () => {
   });
 
   test("while a person is asked asks again, and says so for as long as it waits", async () => {
-    const world = await chatWorld({
+    const world = await chatFixture({
       files: true,
       groups: [office().group],
       script: [[{ call: "ask_first", args: {} }]],
@@ -115,7 +118,10 @@ describe("a gateway that is killed", () => {
   });
 
   test("may be told to stop what it was doing", async () => {
-    const world = await chatWorld({ files: true, script: () => [{ text: "So" }, { wait: never }] });
+    const world = await chatFixture({
+      files: true,
+      script: () => [{ text: "So" }, { wait: never }],
+    });
     const chat = await newChat(world);
     const sent = await world.chats.send(chat, { text: "Go" });
     await said(world, sent, "So");
@@ -126,7 +132,7 @@ describe("a gateway that is killed", () => {
   });
 
   test("may be told to stop what it can no longer go on with, as its tools are gone", async () => {
-    const world = await chatWorld({
+    const world = await chatFixture({
       files: true,
       groups: [office().group],
       script: [[{ text: "Look:" }, { call: "ask_first", args: {} }]],
@@ -142,7 +148,10 @@ describe("a gateway that is killed", () => {
   });
 
   test("and finds a task that cannot be read goes on with the others, and still shows its chat", async () => {
-    const world = await chatWorld({ files: true, script: () => [{ text: "So" }, { wait: never }] });
+    const world = await chatFixture({
+      files: true,
+      script: () => [{ text: "So" }, { wait: never }],
+    });
     const [broken, sound] = [await newChat(world), await newChat(world)];
     await world.chats.send(broken, { text: "Go", task_id: "task_broken" });
     const sent = await world.chats.send(sound, { text: "Go" });
@@ -159,7 +168,7 @@ describe("a gateway that is killed", () => {
   });
 
   test("does not start to answer what is sent twice with one promise", async () => {
-    const world = await chatWorld({ files: true, script: [[{ text: "Once" }]] });
+    const world = await chatFixture({ files: true, script: [[{ text: "Once" }]] });
     const chat = await newChat(world);
     const request = { text: "Go", task_id: "task_promised" };
     await ended(world, await world.chats.send(chat, request));
@@ -172,7 +181,10 @@ describe("a gateway that is killed", () => {
 
 describe("a gateway that ends", () => {
   test("while an answer runs leaves it to the next", async () => {
-    const world = await chatWorld({ files: true, script: () => [{ text: "So" }, { wait: never }] });
+    const world = await chatFixture({
+      files: true,
+      script: () => [{ text: "So" }, { wait: never }],
+    });
     const chat = await newChat(world);
     const sent = await world.chats.send(chat, { text: "Go" });
     await world.close();
@@ -184,7 +196,7 @@ describe("a gateway that ends", () => {
   test("at any moment of an answer leaves a chat that comes to its end", async () => {
     for (let wait = 0; wait < 12; wait += 1) {
       const script = [[{ text: ["O", "n", "e"] }], [{ text: "Two" }]];
-      const world = await chatWorld({ files: true, fails: true, script });
+      const world = await chatFixture({ files: true, fails: true, script });
       const chat = await newChat(world);
       const sending = world.chats.send(chat, { text: "Go" }).catch(() => undefined);
       await new Promise((resolve) => setTimeout(resolve, wait / 2));
@@ -201,7 +213,7 @@ describe("a gateway that ends", () => {
 
 describe("a chat that is removed while it is answered", () => {
   test("is stopped first, and has what was said when it is restored", async () => {
-    const world = await chatWorld({ script: () => [{ text: "So far" }, { wait: never }] });
+    const world = await chatFixture({ script: () => [{ text: "So far" }, { wait: never }] });
     const chat = await newChat(world);
     const sent = await world.chats.send(chat, { text: "Go" });
     await said(world, sent, "So far");
@@ -213,7 +225,7 @@ describe("a chat that is removed while it is answered", () => {
   });
 
   test("for good leaves nothing that runs", async () => {
-    const world = await chatWorld({ script: () => [{ text: "So far" }, { wait: never }] });
+    const world = await chatFixture({ script: () => [{ text: "So far" }, { wait: never }] });
     const chat = await newChat(world);
     const sending = world.chats.send(chat, { text: "Go" });
     await new Promise<void>((resolve) => void world.chats.subscribe(() => resolve()));
@@ -225,7 +237,7 @@ describe("a chat that is removed while it is answered", () => {
   });
 
   test("node by node is refused while it runs", async () => {
-    const world = await chatWorld({ script: () => [{ wait: never }] });
+    const world = await chatFixture({ script: () => [{ wait: never }] });
     const chat = await newChat(world);
     const { node_id } = await world.chats.send(chat, { text: "Go" });
     const edit = { type: "delete_node", node_id, children: "delete" } as const;
@@ -238,7 +250,7 @@ describe("a chat that is removed while it is answered", () => {
 
 describe("a chat that is exported while it is answered", () => {
   test("has what was said so far, and runs nowhere where it is imported", async () => {
-    const world = await chatWorld({ script: () => [{ text: "So far" }, { wait: never }] });
+    const world = await chatFixture({ script: () => [{ text: "So far" }, { wait: never }] });
     const chat = await newChat(world);
     const sent = await world.chats.send(chat, { text: "Go" });
     await said(world, sent, "So far");
@@ -252,7 +264,7 @@ describe("a chat that is exported while it is answered", () => {
 
 describe("a store that cannot be written for a moment", () => {
   test("gets the end of an answer as soon as it can", async () => {
-    const world = await chatWorld({
+    const world = await chatFixture({
       fails: true,
       failOnce: { method: "saveChat", when: (given) => given.includes('"completed"') },
       script: [[{ text: "Done" }]],
@@ -264,7 +276,7 @@ describe("a store that cannot be written for a moment", () => {
   });
 
   test("leaves a question unsent that it did not keep", async () => {
-    const world = await chatWorld({
+    const world = await chatFixture({
       failOnce: { method: "saveChat", when: () => true },
       script: [[{ text: "Done" }]],
     });
@@ -276,7 +288,7 @@ describe("a store that cannot be written for a moment", () => {
   });
 
   test("leaves an answer that says so where its task could not begin", async () => {
-    const world = await chatWorld({
+    const world = await chatFixture({
       fails: true,
       failOnce: { method: "append", when: (given) => given.includes("task.created") },
       script: () => [{ text: "Done" }],

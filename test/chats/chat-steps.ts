@@ -10,15 +10,27 @@ import {
 } from "@deltawire/tasks/chats";
 import type { AnswerNode, AnswerVersion, Chat, ChatSettings } from "@deltawire/tasks/chats";
 import { expect } from "vitest";
-import type { World } from "./chat-world.ts";
+import type { Store } from "@deltawire/store";
+import type { ScriptedModel } from "./scripted-replies.ts";
+
+/** Chats with what is behind them, as tests use them. */
+export interface ChatFixture {
+  readonly store: Store;
+  readonly runtime: Runtime;
+  readonly chats: Chats;
+  readonly models: ScriptedModel;
+}
 
 /** A new chat's id. */
-export async function newChat({ chats }: World, settings: ChatSettings = {}): Promise<string> {
+export async function newChat(
+  { chats }: ChatFixture,
+  settings: ChatSettings = {},
+): Promise<string> {
   return (await chats.create({ settings })).chat.chat_id;
 }
 
 /** The id of a chat that comes from a gateway where other names are known. */
-export async function foreignChat({ chats }: World, settings: ChatSettings): Promise<string> {
+export async function foreignChat({ chats }: ChatFixture, settings: ChatSettings): Promise<string> {
   const { chat } = await chats.create();
   const { text } = await chats.exportAs(chat.chat_id, "json");
   const file = text.replace('"settings": {}', `"settings": ${JSON.stringify(settings)}`);
@@ -27,7 +39,7 @@ export async function foreignChat({ chats }: World, settings: ChatSettings): Pro
   return imported?.chat.chat_id ?? "";
 }
 
-export async function chatOf({ store }: World, chatId: string): Promise<Chat> {
+export async function chatOf({ store }: ChatFixture, chatId: string): Promise<Chat> {
   const kept = await store.chat(chatId);
   if (kept === undefined) throw new Error("the chat is gone");
   return kept.chat;
@@ -35,7 +47,7 @@ export async function chatOf({ store }: World, chatId: string): Promise<Chat> {
 
 /** What is kept as soon as it is so. */
 export async function until<T>(
-  world: World,
+  world: ChatFixture,
   chatId: string,
   is: (chat: Chat) => T | undefined | false,
 ): Promise<T> {
@@ -56,7 +68,7 @@ export async function until<T>(
 export type Answer = Pick<Sent, "node_id" | "version_id" | "task_id" | "after">;
 
 /** The version of an answer that was sent for, once it has come to its end. */
-export async function ended(world: World, sent: Answer): Promise<EndedAnswer> {
+export async function ended(world: ChatFixture, sent: Answer): Promise<EndedAnswer> {
   const { node_id, version_id } = sent;
   const version = await until(world, sent.after.chat.chat_id, (chat) => {
     const found = answerIn(chat, node_id).versions.find((one) => one.version_id === version_id);
@@ -76,7 +88,7 @@ export function chainOf(version: AnswerVersion) {
 }
 
 export async function sendAndEnd(
-  world: World,
+  world: ChatFixture,
   chatId: string,
   text: string,
   more: Partial<Parameters<Chats["send"]>[1]> = {},
@@ -89,7 +101,7 @@ export async function sendAndEnd(
 
 /** What it is refused with: nothing was written, and no model was asked. */
 export async function refusedAndUnchanged(
-  world: World,
+  world: ChatFixture,
   chatId: string,
   work: () => Promise<unknown>,
 ): Promise<unknown> {
@@ -110,7 +122,7 @@ export function answerIn({ nodes }: Chat, nodeId: string): AnswerNode {
 }
 
 /** What people read on the current path. */
-export async function pathWords(world: World, chatId: string): Promise<string[]> {
+export async function pathWords(world: ChatFixture, chatId: string): Promise<string[]> {
   const chat = await chatOf(world, chatId);
   const words: string[] = [];
   for (let id = chat.chosen[""]; id !== undefined; id = chat.chosen[id]) {
@@ -123,7 +135,7 @@ export async function pathWords(world: World, chatId: string): Promise<string[]>
 
 /** The state of a task as soon as it is so. */
 export async function taskUntil(
-  { runtime }: World,
+  { runtime }: ChatFixture,
   taskId: string,
   is: (state: TaskTree) => boolean,
 ): Promise<TaskTree> {
@@ -136,7 +148,7 @@ export async function taskUntil(
 }
 
 /** What a person is asked. */
-export async function question(world: World, { task_id }: Answer): Promise<TaskApproval> {
+export async function question(world: ChatFixture, { task_id }: Answer): Promise<TaskApproval> {
   const isOpen = ({ status }: TaskApproval): boolean => status === "pending";
   const state = await taskUntil(world, task_id, ({ approvals }) => approvals.some(isOpen));
   const found = state.approvals.find(isOpen);
@@ -147,7 +159,7 @@ export async function question(world: World, { task_id }: Answer): Promise<TaskA
 type Decision = Parameters<Runtime["decide"]>[1]["decision"];
 
 export async function decide(
-  world: World,
+  world: ChatFixture,
   answer: Answer,
   decision: Decision,
   reason?: string,
@@ -160,7 +172,7 @@ export async function decide(
 }
 
 /** Everything that the last request told the model, as roles and words: "user: Hello". */
-export function told(world: World, request = world.models.asked.length - 1): string[] {
+export function told(world: ChatFixture, request = world.models.asked.length - 1): string[] {
   return (world.models.asked[request]?.input ?? []).map((item) => {
     if (item.type === "function_call") return `${item.name} ${item.arguments}`;
     if (item.type === "function_call_output") return `=> ${JSON.stringify(item.output)}`;
@@ -171,7 +183,7 @@ export function told(world: World, request = world.models.asked.length - 1): str
 }
 
 /** Until these words of an answer that runs are kept. */
-export async function said(world: World, { task_id }: Answer, words: string): Promise<void> {
+export async function said(world: ChatFixture, { task_id }: Answer, words: string): Promise<void> {
   await taskUntil(world, task_id, ({ tasks }) =>
     JSON.stringify(tasks[task_id]?.output ?? []).includes(words),
   );
