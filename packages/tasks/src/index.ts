@@ -97,7 +97,6 @@ export { coalesce, joinEvents } from "./coalesce.ts";
 export { encodeTaskEvent } from "./sse.ts";
 export { createTaskStore, type TaskStoreClient, type TaskStoreOptions } from "./task-store.ts";
 export type { Connect, FollowOptions, StreamHandlers } from "./task-follower.ts";
-export { backoff } from "./connection/backoff.ts";
 export {
   EventClient,
   type Cursor,
@@ -110,11 +109,12 @@ export {
   type FetchEventsOptions,
   type FetchPlatform,
 } from "./connection/fetch-events.ts";
-export type {
-  ConnectionInfo,
-  ConnectionState,
-  Schedule,
-  StreamHost,
+export {
+  backoff,
+  type ConnectionInfo,
+  type ConnectionState,
+  type Schedule,
+  type StreamHost,
 } from "./connection/reconnecting-stream.ts";
 export {
   approvedArguments,

@@ -1,6 +1,6 @@
 import type { StreamEvent, TaskEvent } from "../events.ts";
-import { backoff } from "./backoff.ts";
 import {
+  backoff,
   ReconnectingStream,
   type ConnectionInfo,
   type Schedule,
@@ -213,8 +213,8 @@ export class EventClient {
   }
 
   #taskOf(event: TaskStreamEvent, { tasks }: EventsRequest) {
-    const [only, ...others] = tasks;
-    if (only !== undefined && others.length === 0) return this.#tasks.get(only.task_id);
+    const [only] = tasks;
+    if (only !== undefined && tasks.length === 1) return this.#tasks.get(only.task_id);
     const own = this.#tasks.get(event.task_id);
     if (own !== undefined) return own;
     if (event.type === "task.created") return this.#tasks.get(event.task.root_task_id);

@@ -1,5 +1,3 @@
-import { backoff } from "./backoff.ts";
-
 /** Calls `run` once, later. Returns a function that cancels it. */
 export type Schedule = (ms: number, run: () => void) => () => void;
 
@@ -273,6 +271,14 @@ export class ReconnectingStream<Request, Event extends object> {
     this.#connection = connection;
     this.#options.onChange();
   }
+}
+
+const firstWaitMs = 200;
+const longestWaitMs = 10_000;
+
+/** In milliseconds: the wait after so many failures in a row, doubled each time. `random` (0 to 1) spreads clients that fail together. */
+export function backoff(failures: number, random: number): number {
+  return Math.min(firstWaitMs * 2 ** failures, longestWaitMs) * (0.5 + random / 2);
 }
 
 export function messageOf(error: unknown): string {
