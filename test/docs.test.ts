@@ -113,7 +113,8 @@ test("docs/task-protocol.md has every event and every route of tasks", () => {
   const sources = ["packages/tasks/src/events.ts", "packages/gateway/src/http/routes.ts"];
   const [events = "", routes = ""] = sources.map((path) => readFileSync(join(root, path), "utf8"));
   const types = [...events.matchAll(/"(task\.[\w.]+)"/g)].map(([, type = ""]) => type);
-  const paths = [...routes.matchAll(/"(\/api\/[^"]*)"/g)].map(([, path = ""]) => path);
+  const [, ofTasks = ""] = /const routes = \[([^]*?)\] as const/.exec(routes) ?? [];
+  const paths = [...ofTasks.matchAll(/"(\/api\/[^"]*)"/g)].map(([, path = ""]) => path);
   expect(types).toContain("task.tool_execution.started");
   expect(types.filter((type) => !page.includes(`\`${type}\``))).toEqual([]);
   expect(paths).toContain("/api/tasks/{task}/events");
@@ -125,20 +126,20 @@ test("docs/task-protocol.md has every event and every route of tasks", () => {
 test("docs/chats.md has every route, every edit and every setting of chats", () => {
   const page = pages.find(({ path }) => path === "docs/chats.md")?.text ?? "";
   const source = (path: string) => readFileSync(join(root, "packages", path), "utf8");
-  const routes = source("gateway/src/http/chat-routes.ts");
-  const all = /method: "(\w+)",\s*path: "([^"]+)"/g;
-  const shown = [...routes.matchAll(all)].map(
-    ([, method = "", path = ""]) => `\`${method} ${path.replace("{chat}", ":chat")}`,
+  const [, routes = ""] =
+    /const chatRoutes = \[([^]*?)\] as const/.exec(source("gateway/src/http/routes.ts")) ?? [];
+  const methods: Record<string, string> = { get: "GET", post: "POST", del: "DELETE" };
+  const shown = [...routes.matchAll(/(\w+)\(\s*"([^"]+)"/g)].map(
+    ([, method = "", path = ""]) => `\`${methods[method]} ${path.replace("{chat}", ":chat")}`,
   );
   expect(shown).toContain("`POST /api/chats/:chat/send");
   expect(shown.filter((route) => !new RegExp(`${route}(?:[?][^\`]*)?\``).test(page))).toEqual([]);
-  const [, edits = ""] =
-    /type PersonEdit =([^]*?);\n\n/.exec(source("tasks/src/chats/edit.ts")) ?? [];
-  const [, settings = ""] =
-    /interface ChatSettings \{([^]*?)\n\}/.exec(source("tasks/src/chats/shapes.ts")) ?? [];
+  const schemas = source("tasks/src/chats/schemas.ts");
+  const [, edits = ""] = /const personEdit =([^]*?)\n\]\);/.exec(schemas) ?? [];
+  const [, settings = ""] = /const settingsFields = \{([^]*?)\n\};/.exec(schemas) ?? [];
   const words = [
-    ...[...edits.matchAll(/type: "(\w+)"/g)].map(([, type = ""]) => type),
-    ...[...settings.matchAll(/readonly (\w+)\?/g)].map(([, name = ""]) => name),
+    ...[...edits.matchAll(/type: v\.literal\("(\w+)"\)/g)].map(([, type = ""]) => type),
+    ...[...settings.matchAll(/^ {2}(\w+)[:,]/gm)].map(([, name = ""]) => name),
   ];
   expect(words).toEqual(expect.arrayContaining(["delete_version", "title_model"]));
   expect(words.filter((word) => !page.includes(`\`${word}\``))).toEqual([]);

@@ -9,7 +9,6 @@ import { nearest } from "./config/nearest.ts";
 import { plainUpstream } from "./config/upstream.ts";
 import { BuiltPage } from "./http/built-page.ts";
 import type { Call } from "./http/call.ts";
-import { OpenApiDocument } from "./http/openapi.ts";
 import { Problem } from "./problem.ts";
 import { serveCodex } from "./http/serve-codex.ts";
 import { servePageAsset } from "./http/serve-page.ts";
@@ -17,6 +16,7 @@ import { servePassthrough } from "./http/serve-passthrough.ts";
 import { serveChat, serveResponses, type ReplyServer } from "./http/serve-replies.ts";
 import { serveSession, sessionServer, signIn, signOut } from "./http/serve-session.ts";
 import {
+  OpenApiDocument,
   forgetLessons,
   serveHealth,
   serveHome,

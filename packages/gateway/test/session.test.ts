@@ -92,8 +92,8 @@ describe("a token", () => {
     ["", 400, "invalid_json", /empty/],
     ["{", 400, "invalid_json", /no JSON/],
     ["[]", 400, "invalid_request", /object/],
-    ["{}", 400, "invalid_request", /token: expected a string/],
-    [{ token: 7 }, 400, "invalid_request", /token: expected a string/],
+    ["{}", 400, "invalid_request", /token: is missing/],
+    [{ token: 7 }, 400, "invalid_request", /token: must be a string, got 7/],
     [{ token, remember: true }, 400, "invalid_request", /remember: unknown field/],
     [{ token: "x".repeat(20_000) }, 413, "request_too_large", /no token is that long/],
   ])("is asked for as a field of a small JSON object: %j", async (body, status, code, message) => {

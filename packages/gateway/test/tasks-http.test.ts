@@ -113,7 +113,7 @@ describe("starting a task", () => {
     ["an empty input", { model: "m", input: " " }, "input"],
     ["no parts", { model: "m", input: [] }, "input"],
     ["an unknown part", parts({ type: "video" }), `${at}.type`],
-    ["a part that is none", parts(null), `${at}.type`],
+    ["a part that is none", parts(null), at],
     ["a part without text", parts({ type: "text" }), `${at}.text`],
     ["a picture without address", parts({ type: "image_url", image_url: "x" }), `${at}.image_url`],
     [

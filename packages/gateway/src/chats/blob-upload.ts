@@ -1,6 +1,6 @@
 import { bareType } from "@deltawire/tasks";
 import { typeOfBytes } from "../media/media-types.ts";
-import { invalid } from "../tasks/body-fields.ts";
+import { invalid } from "../parse-body.ts";
 
 /** What a file is that somebody sent: as its sender says, else by its first bytes, else by its name. */
 export function mediaTypeOfUpload({

@@ -1,7 +1,7 @@
 import { bareType, blobPath, readDataUrl, type BlobStore } from "@deltawire/tasks";
 import type { Attachment } from "@deltawire/tasks/chats";
 import { surerType, typeOfBytes } from "../media/media-types.ts";
-import { invalid } from "../tasks/body-fields.ts";
+import { invalid } from "../parse-body.ts";
 
 /**
  * Attachments that came with the request, in the store; of all that are there it is told what they are. One that calls

@@ -1,4 +1,4 @@
-import { invalid } from "../tasks/body-fields.ts";
+import { invalid } from "../parse-body.ts";
 
 const mostListed = 100;
 

@@ -1,60 +1,25 @@
-import { createHash } from "node:crypto";
-import { chatOperations } from "./chat-openapi.ts";
-import { chatSchemas } from "./chat-schemas.ts";
-import type { Operation } from "./openapi-parts.ts";
-import { pageOperations } from "./page-openapi.ts";
-import { routes, type RouteName } from "./routes.ts";
-import { taskOperations, taskSchemas } from "./task-openapi.ts";
+import { toJsonSchemaDefs, type ConversionConfig } from "@valibot/to-json-schema";
+import type { GenericSchema } from "valibot";
+import { components, operations } from "./operations.ts";
+import { error } from "./reply-schemas.ts";
+import { routes } from "./routes.ts";
 
-/** The document as it is served, built at the first request. */
-export class OpenApiDocument {
-  readonly #version: string;
-  #built: { readonly url: string; readonly bytes: Buffer; readonly etag: string } | undefined;
-
-  constructor(version: string) {
-    this.#version = version;
-  }
-
-  /** For a gateway at this address. */
-  at(url: string): { readonly bytes: Buffer; readonly etag: string } {
-    if (this.#built?.url === url) return this.#built;
-    const bytes = Buffer.from(JSON.stringify(openApi(this.#version, url)));
-    const hash = createHash("sha256").update(bytes).digest("base64url").slice(0, 22);
-    this.#built = { url, bytes, etag: `"${hash}"` };
-    return this.#built;
-  }
-}
-
-/** The gateway's interface as an OpenAPI 3.1 document. Bodies below `/v1` are OpenAI's, and are described there. */
+/**
+ * Returns the gateway's API as an OpenAPI 3.1 document. Loaded at the first request for it: the conversion of schemas is
+ * needed for nothing else.
+ */
 export function openApi(version: string, url: string): object {
-  const paths: Record<string, Record<string, object>> = {};
+  const paths: Record<string, Record<string, unknown>> = {};
   for (const { method, path, name, open, summary } of routes) {
-    const operation = operations.get(name);
-    const body = operation === undefined ? bodyOf(path) : operation.body;
-    paths[path] = {
-      ...paths[path],
-      [method.toLowerCase()]: {
-        operationId: name.replaceAll(" ", "_"),
-        summary,
-        parameters: [...pathParameters(path), ...(operation?.parameters ?? [])],
-        ...(open ? { security: [] } : {}),
-        ...(method === "POST" && body !== undefined ? { requestBody: body } : {}),
-        responses: {
-          ...(operation?.answers ?? {
-            "200": { description: "The reply; events where a stream was asked for." },
-          }),
-          ...(open
-            ? {}
-            : {
-                default: {
-                  description: "An error.",
-                  content: {
-                    "application/json": { schema: { $ref: "#/components/schemas/Error" } },
-                  },
-                },
-              }),
-        },
-      },
+    const { parameters = [], body, responses } = operations[name];
+    paths[path] ??= {};
+    paths[path][method.toLowerCase()] = {
+      operationId: name.replaceAll(" ", "_"),
+      summary,
+      parameters: [...pathParameters(path), ...parameters],
+      ...(open ? { security: [] } : {}),
+      ...(body === undefined ? {} : { requestBody: body }),
+      responses: open ? responses : { ...responses, default: failure },
     };
   }
   return {
@@ -67,38 +32,14 @@ export function openApi(version: string, url: string): object {
     },
     servers: [{ url }],
     security: [{ token: [] }],
-    paths,
-    components: {
-      securitySchemes: { token: { type: "http", scheme: "bearer" } },
-      schemas: {
-        Error: {
-          type: "object",
-          required: ["error"],
-          properties: {
-            error: {
-              type: "object",
-              required: ["message", "type", "param", "code"],
-              properties: {
-                message: { type: "string" },
-                type: { type: "string" },
-                param: { type: ["string", "null"] },
-                code: { type: ["string", "null"] },
-              },
-            },
-          },
-        },
-        ...taskSchemas,
-        ...chatSchemas,
-      },
-    },
+    ...withJsonSchemas(paths),
   };
 }
 
-const operations = new Map<RouteName, Operation>([
-  ...taskOperations,
-  ...chatOperations,
-  ...pageOperations,
-]);
+const failure = {
+  description: "An error.",
+  content: { "application/json": { schema: error } },
+};
 
 function pathParameters(path: string): object[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
@@ -109,13 +50,47 @@ function pathParameters(path: string): object[] {
   }));
 }
 
-const multipartPaths = ["/v1/images/edits", "/v1/audio/transcriptions", "/v1/audio/translations"];
-
-function bodyOf(path: string): object {
-  const type = multipartPaths.includes(path) ? "multipart/form-data" : "application/json";
-  const properties = { model: { type: "string", description: "A name of GET /v1/models." } };
+/** Returns the paths with JSON Schemas in place of ours, and the components that they refer to. */
+function withJsonSchemas(paths: object): object {
+  const names = new Map(Object.entries(components).map(([name, schema]) => [schema, name]));
+  const inline = new Map<GenericSchema, string>();
+  replaceSchemas(paths, (schema) => {
+    if (!names.has(schema) && !inline.has(schema)) inline.set(schema, `inline_${inline.size}`);
+    return schema;
+  });
+  // Copies: a schema that also stands inside of others has no name there.
+  const copies = Object.fromEntries([...inline].map(([schema, name]) => [name, { ...schema }]));
+  const schemas = toJsonSchemaDefs({ ...components, ...copies }, conversion);
+  const named = Object.keys(components).map((name) => [name, schemas[name]]);
   return {
-    required: true,
-    content: { [type]: { schema: { type: "object", required: ["model"], properties } } },
+    paths: replaceSchemas(paths, (schema) => {
+      const name = names.get(schema);
+      return name === undefined ? schemas[inline.get(schema) ?? ""] : { $ref: addressOf(name) };
+    }),
+    components: {
+      securitySchemes: { token: { type: "http", scheme: "bearer" } },
+      schemas: Object.fromEntries(named),
+    },
   };
+}
+
+const conversion: ConversionConfig = {
+  target: "draft-2020-12",
+  // What JSON Schema cannot say: messages say it.
+  ignoreActions: ["check", "finite", "raw_check"],
+  overrideSchema: ({ valibotSchema }) => (valibotSchema.type === "custom" ? {} : undefined),
+  overrideRef: ({ referenceId }) => addressOf(referenceId),
+};
+
+function addressOf(name: string): string {
+  return `#/components/schemas/${name}`;
+}
+
+function replaceSchemas(value: unknown, replace: (schema: GenericSchema) => unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if ((value as { kind?: unknown }).kind === "schema") return replace(value as GenericSchema);
+  if (Array.isArray(value)) return value.map((one) => replaceSchemas(one, replace));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, one]) => [name, replaceSchemas(one, replace)]),
+  );
 }

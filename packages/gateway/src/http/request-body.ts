@@ -10,6 +10,8 @@ import {
   type JsonLimits,
 } from "@deltawire/wire";
 import { runInTurns } from "@deltawire/agent";
+import type { GenericSchema, InferOutput } from "valibot";
+import { parseBody } from "../parse-body.ts";
 import type { Call } from "./call.ts";
 import { parseJsonSteps } from "./parse-json-steps.ts";
 import { Problem } from "../problem.ts";
@@ -47,6 +49,15 @@ export async function readJson(
     scanner.values > mostParsedAtOnce ? await parseInTurns(text) : parse(text, whenEmpty);
   if (isLarge || scanner.values > manyValues) await yieldToEventLoop();
   return parsed;
+}
+
+/** Returns the JSON body as its schema has it. Throws a Problem that names the path of what is wrong. */
+export async function readBody<const Schema extends GenericSchema>(
+  call: BodyCall,
+  schema: Schema,
+  options: { whenEmpty?: unknown } = {},
+): Promise<InferOutput<Schema>> {
+  return parseBody(schema, await readJson(call, options));
 }
 
 /** What a parsed value takes beside its text, roughly. */

@@ -1,212 +1,211 @@
-import { chatRoutes } from "./chat-routes.ts";
-import { pageRoutes } from "./page-routes.ts";
-import type { Route } from "./route.ts";
+/** What the gateway serves, with the summaries of the OpenAPI document and of the page at `/`. */
+export interface Route<Name extends string = string> {
+  readonly method: "GET" | "POST" | "DELETE";
+  /** With one `{…}` at the most. */
+  readonly path: string;
+  readonly name: Name;
+  readonly summary: string;
+  /** Needs no token. */
+  readonly open: boolean;
+  /** What stands for `{…}` may have slashes, as the names of models have. */
+  readonly slashes: boolean;
+}
 
-/** What the gateway serves. The router, the OpenAPI document and the page at `/` are made from it. */
+type RouteOptions = Partial<Pick<Route, "open" | "slashes">>;
+
+const route =
+  (method: Route["method"]) =>
+  <const Name extends string>(
+    path: string,
+    name: Name,
+    summary: string,
+    { open = false, slashes = false }: RouteOptions = {},
+  ): Route<Name> => ({ method, path, name, summary, open, slashes });
+
+const get = route("GET");
+const post = route("POST");
+const del = route("DELETE");
+
+/** Of two paths that fit, the first is meant: `events` is no chat. */
+const chatRoutes = [
+  get(
+    "/api/chats",
+    "chats",
+    "Chats, pinned ones and then the last changed first; with `?q=` those that say so.",
+  ),
+  post("/api/chats", "create chat", "A new chat."),
+  get(
+    "/api/chats/events",
+    "chat events",
+    "The changes of all chats from any stamp, and then as they happen.",
+  ),
+  get(
+    "/api/chats/choices",
+    "chat choices",
+    "What a chat can be set to: models, agents, tool groups, skills.",
+  ),
+  get("/api/chats/tags", "chat tags", "The tags in use, with how many chats have them."),
+  post(
+    "/api/chats/import",
+    "import chats",
+    "Chats from a file: ours, or OpenAI's messages. All of them or none.",
+  ),
+  get(
+    "/api/chats/{chat}",
+    "open chat",
+    "A chat with all its branches and versions, what runs as far as it has come.",
+  ),
+  del(
+    "/api/chats/{chat}",
+    "delete chat",
+    "Deletes a chat until it is restored, or with `?forever=true` for good.",
+  ),
+  post("/api/chats/{chat}/restore", "restore chat", "Takes the deletion of a chat back."),
+  post(
+    "/api/chats/{chat}/edits",
+    "edit chat",
+    "Changes a chat by edits, all or none: title, settings, the path, marks, deletions.",
+  ),
+  post("/api/chats/{chat}/undo", "undo deletion", "Puts back what a delete took."),
+  post("/api/chats/{chat}/send", "send message", "Sends a message. The answer is a task."),
+  post("/api/chats/{chat}/rerun", "rerun answer", "Asks for another answer to the same message."),
+  post(
+    "/api/chats/{chat}/edit",
+    "edit message",
+    "Rewrites a message, as a version or a branch, and sends it; or an answer, by hand.",
+  ),
+  post("/api/chats/{chat}/continue", "continue answer", "Goes on with an answer that was cut off."),
+  post(
+    "/api/chats/{chat}/stop",
+    "stop answers",
+    "Stops an answer, or all that run. What they have finished is kept.",
+  ),
+  post("/api/chats/{chat}/extract", "extract chat", "A part of a chat as a chat of its own."),
+  get(
+    "/api/chats/{chat}/export",
+    "export chat",
+    "A chat as a file: Markdown, HTML, JSON, OpenAI's messages or glued text.",
+  ),
+  get(
+    "/api/chats/{chat}/removals",
+    "chat removals",
+    "What was deleted in a chat and can be put back, the newest first.",
+  ),
+  get(
+    "/api/chats/{chat}/variables",
+    "chat variables",
+    "The long values that the tools of a chat have brought.",
+  ),
+  post(
+    "/api/blobs",
+    "keep blob",
+    "Keeps a picture, a sound or a file, to be attached to a message by its address.",
+  ),
+] as const;
+
+/** The page and its session: a browser has no token before it has them. */
+const pageRoutes = [
+  get(
+    "/api/session",
+    "session",
+    "Whether a token is asked for, and whether this browser is signed in.",
+    { open: true },
+  ),
+  post("/api/session", "sign in", "For the page: takes a token and sets a cookie in its place.", {
+    open: true,
+  }),
+  del("/api/session", "sign out", "For the page: clears its cookie.", { open: true }),
+  get("/", "home", "The page; where none is built, what this is and how to connect.", {
+    open: true,
+  }),
+  get("/assets/{file}", "page asset", "A script, a style or a font of the page.", { open: true }),
+] as const;
+
 export const routes = [
-  {
-    method: "POST",
-    path: "/v1/responses",
-    name: "responses",
-    open: false,
-    summary: "The Responses API, streamed and whole, on any upstream.",
-  },
-  {
-    method: "POST",
-    path: "/v1/chat/completions",
-    name: "chat",
-    open: false,
-    summary: "Chat Completions, streamed and whole, on any upstream.",
-  },
-  {
-    method: "GET",
-    path: "/v1/models",
-    name: "models",
-    open: false,
-    summary: "All models: OpenAI's `data` and Codex's `models` in one object.",
-  },
-  {
-    method: "GET",
-    path: "/v1/models/{model}",
-    name: "model",
-    open: false,
-    slashes: true,
-    summary: "One model of the list.",
-  },
-  {
-    method: "POST",
-    path: "/v1/embeddings",
-    name: "embeddings",
-    open: false,
-    summary: "Passed through to the model's upstream.",
-  },
-  {
-    method: "POST",
-    path: "/v1/images/generations",
-    name: "image generations",
-    open: false,
-    summary: "Passed through to the model's upstream.",
-  },
-  {
-    method: "POST",
-    path: "/v1/images/edits",
-    name: "image edits",
-    open: false,
-    summary: "Passed through as a stream, multipart included.",
-  },
-  {
-    method: "POST",
-    path: "/v1/audio/transcriptions",
-    name: "transcriptions",
-    open: false,
-    summary: "Passed through as a stream, multipart included.",
-  },
-  {
-    method: "POST",
-    path: "/v1/audio/translations",
-    name: "translations",
-    open: false,
-    summary: "Passed through as a stream, multipart included.",
-  },
-  {
-    method: "POST",
-    path: "/v1/audio/speech",
-    name: "speech",
-    open: false,
-    summary: "Passed through; the sound comes back as it is made.",
-  },
-  {
-    method: "POST",
-    path: "/api/tasks",
-    name: "start task",
-    open: false,
-    summary: "Starts a task: an agent's whole run. Answers with it, or with its events.",
-  },
-  {
-    method: "GET",
-    path: "/api/tasks",
-    name: "tasks",
-    open: false,
-    summary: "Tasks, the newest first.",
-  },
-  {
-    method: "GET",
-    path: "/api/tasks/{task}",
-    name: "task",
-    open: false,
-    summary: "A task, or one of a sub-agent, as far as it has come.",
-  },
-  {
-    method: "GET",
-    path: "/api/tasks/{task}/events",
-    name: "task events",
-    open: false,
-    summary: "The events of a task from any number, and then as they happen.",
-  },
-  {
-    method: "POST",
-    path: "/api/tasks/{task}/cancel",
-    name: "cancel task",
-    open: false,
-    summary: "Ends a task: its model, its tools and its sub-agents.",
-  },
-  {
-    method: "POST",
-    path: "/api/tasks/{task}/input",
-    name: "task input",
-    open: false,
-    summary: "A word to a task that runs; the model hears it at its next round.",
-  },
-  {
-    method: "GET",
-    path: "/api/approvals",
-    name: "approvals",
-    open: false,
-    summary: "What all tasks wait for that a person has to decide, the oldest first.",
-  },
-  {
-    method: "POST",
-    path: "/api/approvals/{approval}",
-    name: "decide approval",
-    open: false,
-    summary: "Decides what a task waits for. The first decision holds.",
-  },
-  {
-    method: "GET",
-    path: "/api/events",
-    name: "events",
-    open: false,
-    summary: "The changes of chats and the events of several tasks on one connection.",
-  },
-  {
-    method: "POST",
-    path: "/api/ui-messages",
-    name: "ui messages",
-    open: false,
-    summary: "For `useChat` of the `ai` SDK: takes a chat's messages and answers with a task.",
-  },
-  {
-    method: "GET",
-    path: "/api/ui-messages/{chat}/stream",
-    name: "resume ui messages",
-    open: false,
-    summary: "For `useChat` of the `ai` SDK: the task of a chat that is under way, from its start.",
-  },
-  {
-    method: "GET",
-    path: "/api/blobs/{hash}",
-    name: "blob",
-    open: false,
-    summary: "A picture or a file of a task or a chat.",
-  },
+  post("/v1/responses", "responses", "The Responses API, streamed and whole, on any upstream."),
+  post("/v1/chat/completions", "chat", "Chat Completions, streamed and whole, on any upstream."),
+  get("/v1/models", "models", "All models: OpenAI's `data` and Codex's `models` in one object."),
+  get("/v1/models/{model}", "model", "One model of the list.", { slashes: true }),
+  post("/v1/embeddings", "embeddings", "Passed through to the model's upstream."),
+  post("/v1/images/generations", "image generations", "Passed through to the model's upstream."),
+  post("/v1/images/edits", "image edits", "Passed through as a stream, multipart included."),
+  post(
+    "/v1/audio/transcriptions",
+    "transcriptions",
+    "Passed through as a stream, multipart included.",
+  ),
+  post("/v1/audio/translations", "translations", "Passed through as a stream, multipart included."),
+  post("/v1/audio/speech", "speech", "Passed through; the sound comes back as it is made."),
+  post(
+    "/api/tasks",
+    "start task",
+    "Starts a task: an agent's whole run. Answers with it, or with its events.",
+  ),
+  get("/api/tasks", "tasks", "Tasks, the newest first."),
+  get("/api/tasks/{task}", "task", "A task, or one of a sub-agent, as far as it has come."),
+  get(
+    "/api/tasks/{task}/events",
+    "task events",
+    "The events of a task from any number, and then as they happen.",
+  ),
+  post(
+    "/api/tasks/{task}/cancel",
+    "cancel task",
+    "Ends a task: its model, its tools and its sub-agents.",
+  ),
+  post(
+    "/api/tasks/{task}/input",
+    "task input",
+    "A word to a task that runs; the model hears it at its next round.",
+  ),
+  get(
+    "/api/approvals",
+    "approvals",
+    "What all tasks wait for that a person has to decide, the oldest first.",
+  ),
+  post(
+    "/api/approvals/{approval}",
+    "decide approval",
+    "Decides what a task waits for. The first decision holds.",
+  ),
+  get(
+    "/api/events",
+    "events",
+    "The changes of chats and the events of several tasks on one connection.",
+  ),
+  post(
+    "/api/ui-messages",
+    "ui messages",
+    "For `useChat` of the `ai` SDK: takes a chat's messages and answers with a task.",
+  ),
+  get(
+    "/api/ui-messages/{chat}/stream",
+    "resume ui messages",
+    "For `useChat` of the `ai` SDK: the task of a chat that is under way, from its start.",
+  ),
+  get("/api/blobs/{hash}", "blob", "A picture or a file of a task or a chat."),
   ...chatRoutes,
-  {
-    method: "GET",
-    path: "/deltawire/upstreams",
-    name: "upstreams",
-    open: false,
-    summary: "What is configured and how it is doing.",
-  },
-  {
-    method: "GET",
-    path: "/deltawire/codex",
-    name: "codex",
-    open: false,
-    summary: "How to connect Codex: what to paste, and what `migrate` would change.",
-  },
-  {
-    method: "GET",
-    path: "/deltawire/lessons",
-    name: "lessons",
-    open: false,
-    summary: "What was learned from upstreams' refusals.",
-  },
-  {
-    method: "DELETE",
-    path: "/deltawire/lessons",
-    name: "forget lessons",
-    open: false,
-    summary: "Forgets lessons: all, or those of `?upstream=` and `&model=`.",
-  },
-  {
-    method: "GET",
-    path: "/healthz",
-    name: "health",
-    open: true,
-    summary: "200 as long as the process runs.",
-  },
-  {
-    method: "GET",
-    path: "/readyz",
-    name: "ready",
-    open: true,
-    summary: "200 while requests are taken, 503 while it shuts down.",
-  },
-  { method: "GET", path: "/openapi.json", name: "openapi", open: true, summary: "This document." },
+  get("/deltawire/upstreams", "upstreams", "What is configured and how it is doing."),
+  get(
+    "/deltawire/codex",
+    "codex",
+    "How to connect Codex: what to paste, and what `migrate` would change.",
+  ),
+  get("/deltawire/lessons", "lessons", "What was learned from upstreams' refusals."),
+  del(
+    "/deltawire/lessons",
+    "forget lessons",
+    "Forgets lessons: all, or those of `?upstream=` and `&model=`.",
+  ),
+  get("/healthz", "health", "200 as long as the process runs.", { open: true }),
+  get("/readyz", "ready", "200 while requests are taken, 503 while it shuts down.", { open: true }),
+  get("/openapi.json", "openapi", "This document.", { open: true }),
   ...pageRoutes,
-] as const satisfies readonly Route[];
+] as const;
 
 export type RouteName = (typeof routes)[number]["name"];
+
+export const chatRouteNames = chatRoutes.map(({ name }) => name);
 
 export type Routed =
   | { is: "route"; name: RouteName; open: boolean; rest: string }
@@ -238,7 +237,7 @@ function matcherOf({ path, slashes }: Route): (given: string) => string | undefi
     if (!given.startsWith(before) || !given.endsWith(after)) return undefined;
     const rest = given.slice(before.length, given.length - after.length);
     if (rest === "") return undefined;
-    return rest.includes("/") && slashes === undefined ? undefined : decoded(rest);
+    return rest.includes("/") && !slashes ? undefined : decoded(rest);
   };
 }
 

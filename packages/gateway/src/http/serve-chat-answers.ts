@@ -1,13 +1,19 @@
 import type { Asking, Changed, Chats, Sent } from "@deltawire/agent";
 import type { BlobStore } from "@deltawire/tasks";
-import { nodeOf, patchBetween } from "@deltawire/tasks/chats";
+import {
+  editBody,
+  nodeBody,
+  nodeOf,
+  patchBetween,
+  sendBody,
+  stopBody,
+} from "@deltawire/tasks/chats";
 import type { ChangedReply, ChatStore, SentReply, StoppedReply } from "@deltawire/tasks/chats";
-import { readEdit, readNode, readSend, readStop } from "../chats/chat-bodies.ts";
 import { withKeptAttachments } from "../chats/kept-attachments.ts";
 import type { KeyedRequests } from "../tasks/keyed-requests.ts";
 import { sendJson, type Call } from "./call.ts";
 import { Problem } from "../problem.ts";
-import { readJson } from "./request-body.ts";
+import { readBody } from "./request-body.ts";
 import type { Handler, TaskHandlers } from "./server.ts";
 import { idempotencyKey, served } from "./task-calls.ts";
 
@@ -31,33 +37,33 @@ export function answerHandlers(server: AnswerServer): TaskHandlers {
 }
 
 async function send(call: Call, server: AnswerServer): Promise<void> {
-  const asked = readSend(await readJson(call));
+  const asked = await readBody(call, sendBody);
   const message = await withKeptAttachments(asked, server.store);
   return answerOnce(call, server, message, (request) => server.chats.send(call.rest, request));
 }
 
 async function rerun(call: Call, server: AnswerServer): Promise<void> {
-  const asked = readNode(await readJson(call));
+  const asked = await readBody(call, nodeBody);
   return answerOnce(call, server, asked, (request) => server.chats.rerun(call.rest, request));
 }
 
 async function edit(call: Call, server: AnswerServer): Promise<void> {
   const { chats, store } = server;
-  const asked = readEdit(await readJson(call));
+  const asked = await readBody(call, editBody);
   if (idempotencyKey(call) !== undefined) await checkThatItIsSent(call, server, asked);
   const message = await withKeptAttachments(asked, store);
   return answerOnce(call, server, message, (request) => chats.editMessage(call.rest, request));
 }
 
 async function continueAnswer(call: Call, server: AnswerServer): Promise<void> {
-  const asked = readNode(await readJson(call));
+  const asked = await readBody(call, nodeBody);
   return answerOnce(call, server, asked, (request) =>
     server.chats.continueAnswer(call.rest, request),
   );
 }
 
 async function stop(call: Call, { chats }: AnswerServer): Promise<void> {
-  const asked = readStop(await readJson(call, { whenEmpty: {} }));
+  const asked = await readBody(call, stopBody, { whenEmpty: {} });
   const { answers: data, since } = await chats.stop(call.rest, asked);
   sendJson(call.response, 200, { data, ...since } satisfies StoppedReply);
 }

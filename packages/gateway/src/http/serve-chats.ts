@@ -1,6 +1,15 @@
 import type { Chats, ExportFormat } from "@deltawire/agent";
 import { blobPath } from "@deltawire/tasks";
-import { chatUsage, maxChatFileValues, removalSummary, summaryOf } from "@deltawire/tasks/chats";
+import {
+  chatUsage,
+  editsBody,
+  extractBody,
+  maxChatFileValues,
+  newChatBody,
+  removalSummary,
+  summaryOf,
+  undoBody,
+} from "@deltawire/tasks/chats";
 import type {
   BlobReply,
   ChatChoices,
@@ -16,14 +25,13 @@ import type {
   VariablesReply,
 } from "@deltawire/tasks/chats";
 import { mediaTypeOfUpload } from "../chats/blob-upload.ts";
-import { readEdits, readExtract, readNewChat, readUndo } from "../chats/chat-bodies.ts";
 import { attachmentHeader, fileNameOf, pagePolicy } from "../chats/export-file.ts";
-import { invalid } from "../tasks/body-fields.ts";
+import { invalid } from "../parse-body.ts";
 import type { EventStreams } from "../tasks/follow/event-streams.ts";
 import { sendJson, type Call } from "./call.ts";
 import { pageOf, readLimit } from "./listed-page.ts";
 import { Problem } from "../problem.ts";
-import { readBytes, readJson } from "./request-body.ts";
+import { readBody, readBytes, readJson } from "./request-body.ts";
 import { answerHandlers, changedReply, type AnswerServer } from "./serve-chat-answers.ts";
 import type { Handler, TaskHandlers } from "./server.ts";
 import { headerOf, idempotencyKey, readStamp, served } from "./task-calls.ts";
@@ -115,7 +123,7 @@ async function listChats({ response, url }: Call, { store }: ChatServer): Promis
 const longestQuery = 200;
 
 async function createChat(call: Call, server: ChatServer): Promise<void> {
-  const asked = readNewChat(await readJson(call, { whenEmpty: {} }));
+  const asked = await readBody(call, newChatBody, { whenEmpty: {} });
   sendNew(call, await madeOnce(call, server, asked, (id) => server.chats.create(asked, id)));
 }
 
@@ -150,19 +158,19 @@ async function restoreChat({ response, rest }: Call, { chats }: ChatServer): Pro
 }
 
 async function editChat(call: Call, { chats }: ChatServer): Promise<void> {
-  const { edits, revision } = readEdits(await readJson(call));
+  const { edits, revision } = await readBody(call, editsBody);
   const changed = await chats.edit(call.rest, edits, revision);
   const { added } = changed;
   sendJson(call.response, 200, { ...changedReply(changed), added } satisfies EditsReply);
 }
 
 async function undoDeletion(call: Call, { chats }: ChatServer): Promise<void> {
-  const { removal_id } = readUndo(await readJson(call));
+  const { removal_id } = await readBody(call, undoBody);
   sendJson(call.response, 200, changedReply(await chats.undo(call.rest, removal_id)));
 }
 
 async function extractChat(call: Call, server: ChatServer): Promise<void> {
-  const { node_id } = readExtract(await readJson(call));
+  const { node_id } = await readBody(call, extractBody);
   const make = (id?: string) => server.chats.extract(call.rest, node_id, id);
   sendNew(call, await madeOnce(call, server, node_id, make));
 }

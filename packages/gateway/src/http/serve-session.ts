@@ -1,10 +1,12 @@
 import { setTimeout as pause } from "node:timers/promises";
+import { object } from "@deltawire/tasks/chats";
+import * as v from "valibot";
 import type { ClientConfig, ServerConfig } from "../config/config.ts";
 import type { Log } from "../log.ts";
 import { endedSessionCookie, sessionCookie } from "../security/session.ts";
 import { Tokens } from "../security/tokens.ts";
 import { WrongTries } from "../security/wrong-tries.ts";
-import { BodyFields } from "../tasks/body-fields.ts";
+import { parseBody } from "../parse-body.ts";
 import { sendJson, type Call } from "./call.ts";
 import { Problem } from "../problem.ts";
 import { readJson } from "./request-body.ts";
@@ -24,9 +26,14 @@ export function serveSession(call: Call, server: SessionServer): void {
   sendSession(call, server, call.client);
 }
 
+/** `POST /api/session` */
+export const signInBody = object({
+  token: v.pipe(v.string(), v.description("One of the configuration.")),
+});
+
 /** Gives the page a cookie for a token. */
 export async function signIn(call: Call, server: SessionServer): Promise<void> {
-  const token = new BodyFields(await readSmall(call), ["token"]).text("token");
+  const { token } = parseBody(signInBody, await readSmall(call));
   if (!server.tokens.required) return sendSession(call, server, undefined);
   const address = call.request.socket.remoteAddress ?? "";
   if (!(await hasTurn(call, server.tries, address))) return undefined;

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { errorText } from "@deltawire/agent";
 import type { Config, UpstreamConfig } from "../config/config.ts";
 import { didYouMean } from "../config/nearest.ts";
@@ -12,7 +13,6 @@ import type { BuiltPage } from "./built-page.ts";
 import { sendJson, sendJsonBytes, type Call } from "./call.ts";
 import { matchesEtag } from "./etag.ts";
 import { homePage } from "./home-page.ts";
-import type { OpenApiDocument } from "./openapi.ts";
 import { Problem } from "../problem.ts";
 import { servePage } from "./serve-page.ts";
 
@@ -28,6 +28,26 @@ export interface StatusServer {
   version: string;
   url: () => string;
   isDraining: () => boolean;
+}
+
+/** The OpenAPI document as it is served, built at the first request for it. */
+export class OpenApiDocument {
+  readonly #version: string;
+  #built: { readonly url: string; readonly bytes: Buffer; readonly etag: string } | undefined;
+
+  constructor(version: string) {
+    this.#version = version;
+  }
+
+  /** For a gateway at this address. */
+  async at(url: string): Promise<{ readonly bytes: Buffer; readonly etag: string }> {
+    if (this.#built?.url === url) return this.#built;
+    const { openApi } = await import("./openapi.ts");
+    const bytes = Buffer.from(JSON.stringify(openApi(this.#version, url)));
+    const hash = createHash("sha256").update(bytes).digest("base64url").slice(0, 22);
+    this.#built = { url, bytes, etag: `"${hash}"` };
+    return this.#built;
+  }
 }
 
 /** How long a list waits for upstreams that have never answered; Codex asks for it while it starts. */
@@ -133,8 +153,9 @@ export function serveReady({ response }: Call, server: StatusServer): void {
   sendJson(response, draining ? 503 : 200, { status: draining ? "shutting down" : "ready" });
 }
 
-export function serveOpenApi({ request, response }: Call, { openApi, url }: StatusServer): void {
-  const { bytes, etag } = openApi.at(url());
+export async function serveOpenApi(call: Call, { openApi, url }: StatusServer): Promise<void> {
+  const { request, response } = call;
+  const { bytes, etag } = await openApi.at(url());
   const headers = { etag, "cache-control": "no-cache" };
   if (matchesEtag(etag, request.headers)) return void response.writeHead(304, headers).end();
   sendJsonBytes(response, bytes, headers);

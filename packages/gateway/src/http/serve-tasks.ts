@@ -1,17 +1,22 @@
 import { hasEnded, isBlobHash, taskStatuses, type TaskStatus } from "@deltawire/tasks";
-import type { ApprovalsReply } from "@deltawire/tasks/chats";
+import {
+  cancelBody,
+  decisionBody,
+  taskInputBody,
+  type ApprovalsReply,
+} from "@deltawire/tasks/chats";
 import type { AnswerPlaces } from "../chats/answer-places.ts";
 import { chatsName, reachedCursors, readCursor, readTaskCursor } from "../tasks/follow/cursors.ts";
 import type { EventStreams } from "../tasks/follow/event-streams.ts";
-import { readCancel, readDecision, readTaskInput, readTaskRequest } from "../tasks/task-request.ts";
-import { invalid } from "../tasks/body-fields.ts";
+import { invalid } from "../parse-body.ts";
+import { taskRequest } from "../tasks/task-request.ts";
 import { taskNotFound } from "../tasks/task-problem.ts";
 import type { TaskService } from "../tasks/task-service.ts";
 import type { TaskRecords } from "../tasks/task-runtime.ts";
 import { sendJson, type Call } from "./call.ts";
 import { pageOf, readLimit } from "./listed-page.ts";
 import { Problem } from "../problem.ts";
-import { readJson } from "./request-body.ts";
+import { readBody } from "./request-body.ts";
 import { sendBlob } from "./send-blob.ts";
 import type { Handler, TaskHandlers } from "./server.ts";
 import {
@@ -54,7 +59,7 @@ export function taskHandlers(server: TaskServer): TaskHandlers {
 
 async function startTask(call: Call, { tasks, streams }: TaskServer): Promise<void> {
   const { request, response } = call;
-  const asked = readTaskRequest(await readJson(call));
+  const asked = await readBody(call, taskRequest);
   call.model = asked.model ?? asked.agent;
   const { taskId, isNew } = await tasks.start(asked, idempotencyKey(call));
   const headers = {
@@ -172,7 +177,7 @@ async function serveEvents(call: Call, { tasks, streams }: TaskServer): Promise<
 
 async function cancelTask(call: Call, { tasks }: TaskServer): Promise<void> {
   const { response, rest: taskId } = call;
-  const { reason } = readCancel(await readJson(call, { whenEmpty: {} }));
+  const { reason } = await readBody(call, cancelBody, { whenEmpty: {} });
   const outcome = await tasks.runtime.cancel(taskId, byWhom(call), reason);
   if (outcome === "unknown") throw taskNotFound(taskId);
   if (outcome === "canceled") await tasks.ended(taskId, longestCancelMs);
@@ -187,7 +192,7 @@ const longestCancelMs = 1000;
 
 async function addInput(call: Call, { tasks }: TaskServer): Promise<void> {
   const { response, rest: taskId } = call;
-  const input = readTaskInput(await readJson(call));
+  const input = await readBody(call, taskInputBody);
   const outcome = await tasks.tell(taskId, input, idempotencyKey(call));
   if (outcome === "unknown") throw taskNotFound(taskId);
   if (outcome === "ended") throw notRunning(taskId, (await viewOf(taskId, tasks)).status);
@@ -208,10 +213,13 @@ async function listApprovals({ response }: Call, { tasks, places }: TaskServer):
 
 async function decideApproval(call: Call, { tasks }: TaskServer): Promise<void> {
   const { response, rest: approvalId } = call;
-  const decision = readDecision(await readJson(call));
+  const { arguments: args, ...decision } = await readBody(call, decisionBody);
   const key = sentKey(call);
   const outcome = await tasks.runtime.decide(approvalId, {
     ...decision,
+    ...(args === undefined
+      ? {}
+      : { arguments: typeof args === "string" ? args : JSON.stringify(args) }),
     by: byWhom(call),
     ...(key === undefined ? {} : { idempotency_key: key }),
   });

@@ -15,12 +15,11 @@ import { sessionsIn, sessionValue } from "../security/session.ts";
 import { bearerOf, missingToken, Tokens } from "../security/tokens.ts";
 import { BodyMemory } from "./body-memory.ts";
 import { sendJson, type BodyLimits, type Call } from "./call.ts";
-import { chatRouteNames } from "./chat-routes.ts";
 import { ConnectionLimit } from "./connection-limit.ts";
 import { isOutOfFiles, Problem, problemReply } from "../problem.ts";
 import { checkAnnouncedLength } from "./request-body.ts";
 import { RequestQueue } from "./request-queue.ts";
-import { routeOf, type RouteName } from "./routes.ts";
+import { chatRouteNames, routeOf, type RouteName } from "./routes.ts";
 import { skipBody } from "./skip-body.ts";
 
 export type Handler = (call: Call) => Promise<void> | void;

@@ -1,4 +1,4 @@
-import { invalid } from "../tasks/body-fields.ts";
+import { invalid } from "../parse-body.ts";
 import { taskNotFound, taskProblem } from "../tasks/task-problem.ts";
 import type { TaskService } from "../tasks/task-service.ts";
 import type { Call } from "./call.ts";

@@ -12,10 +12,10 @@ import {
   type TaskTree,
   type TaskView,
 } from "@deltawire/tasks";
+import type { TaskInputBody } from "@deltawire/tasks/chats";
 import { recoveryOf, type Recovery } from "./follow/recoveries.ts";
 import type { TaskFeed } from "./follow/task-follower.ts";
 import { KeyedRequests } from "./keyed-requests.ts";
-import type { TaskWord } from "./task-request.ts";
 import type { TaskRecords, TaskRuntime } from "./task-runtime.ts";
 
 export interface TaskServiceOptions {
@@ -76,7 +76,7 @@ export class TaskService {
   /** Tells a task something, with a key once: whether it was told before is asked of its log, also when it has ended. */
   async tell(
     taskId: string,
-    { input, delivery }: TaskWord,
+    { input, delivery }: TaskInputBody,
     key?: string,
   ): Promise<"added" | "added before" | "ended" | "unknown"> {
     if (key === undefined) return this.runtime.input(taskId, input, delivery);

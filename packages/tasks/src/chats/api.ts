@@ -1,4 +1,4 @@
-import type { ApprovalScope, Resolution, Usage } from "../items.ts";
+import type { Usage } from "../items.ts";
 import type { JsonObject } from "../json.ts";
 import type { TaskApproval, TaskInput } from "../state.ts";
 import type { Added } from "./apply-edit.ts";
@@ -9,12 +9,23 @@ import type {
   FoundChat,
   RunningAnswer,
 } from "./chat-store.ts";
-import type { NewMessage, PersonEdit } from "./edit.ts";
 import type { ChatPatch } from "./in-out/patch.ts";
-import type { NewChat } from "./new-chat.ts";
-import type { Chat, ChatSettings, ModelOptions, ModelType } from "./shapes.ts";
+import type { Chat, ChatSettings, ModelType } from "./shapes.ts";
 
-/* The bodies of `/api/chats…`, for those who serve them and those who call them. */
+export type {
+  AnswerChoiceBody,
+  DecisionBody,
+  EditBody,
+  EditsBody,
+  ExtractBody,
+  NewChatBody,
+  NodeBody,
+  SendBody,
+  StopBody,
+  UndoBody,
+} from "./bodies.ts";
+
+/* The replies of `/api/chats…`, for those who serve them and those who call them. */
 
 /** `GET /api/chats/{chat}` */
 export interface ChatReply {
@@ -37,55 +48,6 @@ export interface ChatListReply {
 }
 export interface ChatSearchReply {
   readonly data: readonly FoundChat[];
-}
-
-/** `POST /api/chats` */
-export type NewChatBody = NewChat;
-
-/** Who answers this once, and how, over what the chat says. */
-export interface AnswerChoiceBody {
-  readonly agent?: string;
-  readonly model?: string;
-  readonly options?: ModelOptions;
-  /** Only if the chat is still at it: else the answer is 409, with the revision and the stamp that it has. */
-  readonly revision?: number;
-}
-
-/** `POST /api/chats/{chat}/send` */
-export interface SendBody extends AnswerChoiceBody, NewMessage {
-  /** Absent: at the end of the current path. Null: a new beginning. */
-  readonly parent?: string | null;
-}
-
-/** `POST /api/chats/{chat}/rerun` and `/continue` */
-export interface NodeBody extends AnswerChoiceBody {
-  readonly node_id: string;
-}
-
-/** `POST /api/chats/{chat}/edit` */
-export interface EditBody extends AnswerChoiceBody, NewMessage {
-  readonly node_id: string;
-  /** `version` unless it says otherwise. */
-  readonly as?: "version" | "branch";
-  /** Of a user's message: whether the model is asked again; true unless it says otherwise. */
-  readonly send?: boolean;
-}
-
-/** `POST /api/chats/{chat}/edits`. All or none. The revision is that of the chat as the person saw it. */
-export interface EditsBody {
-  readonly revision: number;
-  readonly edits: readonly PersonEdit[];
-}
-
-/** `POST /api/chats/{chat}/undo`, `/extract` and `/stop` (without a node: all that run). */
-export interface UndoBody {
-  readonly removal_id: string;
-}
-export interface ExtractBody {
-  readonly node_id: string;
-}
-export interface StopBody {
-  readonly node_id?: string;
 }
 
 /** What every change answers with. */
@@ -184,16 +146,7 @@ export interface AnswerPlace {
   readonly version_id: string;
 }
 
-/** `POST /api/approvals/{approval}`: what a person decides for an answer that waits. */
-export interface DecisionBody extends Omit<
-  Resolution,
-  "by" | "scope" | "arguments" | "expanded_arguments" | "idempotency_key"
-> {
-  /** Without one the widest that the approval offers is taken. */
-  readonly scope?: ApprovalScope;
-  /** To be run instead of the model's: as they are, or as JSON text. */
-  readonly arguments?: string | JsonObject;
-}
+/** `POST /api/approvals/{approval}` */
 export interface DecidedReply {
   readonly approval: TaskApproval;
 }

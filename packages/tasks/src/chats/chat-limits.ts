@@ -1,11 +1,10 @@
 import { problem } from "./check-value.ts";
+import { maxMessageCharacters } from "./schemas.ts";
 import type { Chat } from "./shapes.ts";
 import { wordsOf } from "./words.ts";
 
 /** Every change of a chat looks at all of it: with 100,000 messages that took 1 to 4 s. */
 export const maxMessages = 10_000;
-/** Of a message, and of each context beside it. */
-export const maxMessageCharacters = 1_000_000;
 
 /**
  * Of all messages as JSON, and of all chats of an imported file. They are written in one transaction, so that nothing is

@@ -66,16 +66,6 @@ export const isNatural = numeric(
   (value) => Number.isSafeInteger(value) && value >= 0,
 );
 
-/** Something that can be read, in at most so many characters. */
-export function words(most: number): Check {
-  return (value, path) => {
-    if (typeof value !== "string") return problem(path, "must be a text");
-    if (value.trim() === "") return problem(path, "must not be empty");
-    if (value.length > most) return problem(path, `must not have more than ${most} characters`);
-    return isText(value, path);
-  };
-}
-
 /** No file and no other program can take half a character. */
 const halved = "has half a character in it";
 
@@ -84,17 +74,8 @@ export const isText: Check = (value, path) => {
   return isWellFormed(value) ? [] : problem(path, halved);
 };
 
-export const isName: Check = (value, path) =>
-  typeof value === "string" && value !== ""
-    ? isText(value, path)
-    : problem(path, "must be a text that is not empty");
-
 export const isFlag: Check = (value, path) =>
   typeof value === "boolean" ? [] : problem(path, "must be true or false");
-
-/** An object of JSON that nests no deeper than a file of chats may. */
-export const isJsonObject: Check = (value, path) =>
-  isPlainObject(value) ? jsonUpTo(100)(value, path) : problem(path, "must be an object");
 
 /** JSON of at most so many levels, which a reader's stack can bear, with whole characters only. Tells the first fault. */
 export function jsonUpTo(deepest: number): Check {

@@ -1,57 +1,23 @@
 import type { Usage } from "../items.ts";
+import type { NewMessage, PersonEdit } from "./schemas.ts";
 import type {
   AnswerStatus,
   AnswerTask,
   AnswerVersion,
-  Attachment,
   Chat,
   ChatNode,
-  ChatSettings,
-  ContextSnippet,
-  ModelOptions,
   UserVersion,
 } from "./shapes.ts";
+
+export type { NewMessage, PersonEdit } from "./schemas.ts";
 
 /*
  * Everything that can happen to a chat. A person's edits raise its revision; what the server does on behalf of a model
  * does not.
  */
 
-export interface NewMessage {
-  readonly text: string;
-  readonly attachments?: readonly Attachment[];
-  readonly contexts?: readonly ContextSnippet[];
-  readonly options?: ModelOptions;
-}
-
 /** Of an answer that begins, or of one that is there at once. */
 export type NewAnswer = Omit<AnswerVersion, "version_id" | "created_at">;
-
-/** What clients may ask for in `POST /api/chats/{chat}/edits`. */
-export type PersonEdit =
-  | { readonly type: "rename"; readonly title: string }
-  | { readonly type: "tag"; readonly tags: readonly string[] }
-  | { readonly type: "pin_chat"; readonly value: boolean }
-  /** By field; `null` takes one out. */
-  | {
-      readonly type: "settings";
-      readonly patch: { readonly [Name in keyof ChatSettings]?: ChatSettings[Name] | null };
-    }
-  /** The current path goes through this node, and on from it as it did before. */
-  | { readonly type: "choose_branch"; readonly node_id: string }
-  | { readonly type: "choose_version"; readonly node_id: string; readonly version_id: string }
-  | { readonly type: "pin"; readonly node_id: string; readonly value: boolean }
-  | { readonly type: "hide"; readonly node_id: string; readonly value: boolean }
-  | { readonly type: "bookmark"; readonly node_id: string; readonly value: boolean }
-  /** At the end of the path, or between a node and the next one on the path. */
-  | { readonly type: "add_separator"; readonly after: string }
-  /** `children`: what stands under it goes too, or moves up to its parent. */
-  | {
-      readonly type: "delete_node";
-      readonly node_id: string;
-      readonly children: "delete" | "keep";
-    }
-  | { readonly type: "delete_version"; readonly node_id: string; readonly version_id: string };
 
 /** What sending does. */
 export type SendingEdit =

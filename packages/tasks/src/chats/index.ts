@@ -85,21 +85,14 @@ export type {
   UndoBody,
   VariablesReply,
 } from "./api.ts";
-export {
-  countMessages,
-  maxChatBytes,
-  maxChatFileValues,
-  maxMessageCharacters,
-  maxMessages,
-} from "./chat-limits.ts";
+export { countMessages, maxChatBytes, maxChatFileValues, maxMessages } from "./chat-limits.ts";
 export { answerError, answerStatus, answerTask, answerTree } from "./answer-task.ts";
 export { applyEdit, applyEdits, type Added, type EditedByAll } from "./apply-edit.ts";
 export { chatUsage } from "./chat-usage.ts";
-export { checkMessage, checkPersonEdit, checkTags, checkTitle } from "./check-edit.ts";
 export { citedAnswers, type CitedAnswer } from "./cited-answer.ts";
 export { contextOf, type ContextEntry } from "./context.ts";
 export { extractSubtree } from "./extract.ts";
-export { newChat, type NewChat } from "./new-chat.ts";
+export { newChat } from "./new-chat.ts";
 export {
   answerChain,
   chosenVersion,
@@ -112,7 +105,38 @@ export {
 } from "./path.ts";
 export { isOutdated, outdatedNodes } from "./outdated.ts";
 export { isRunning, runningAnswers, runningVersions } from "./running.ts";
-export { checkSettings, settingsAfter } from "./settings.ts";
+export { integer, issuePath, list, object, optionalFields, parseValue } from "./schema.ts";
+export {
+  attachment,
+  chatSettings,
+  checkMessage,
+  checkSettings,
+  checkTags,
+  checkTitle,
+  contextSnippet,
+  limits,
+  maxMessageCharacters,
+  modelOptions,
+  personEdit,
+  settingsAfter,
+  type NewChat,
+} from "./schemas.ts";
+export {
+  cancelBody,
+  decisionBody,
+  editBody,
+  editsBody,
+  extractBody,
+  resourceName,
+  newChatBody,
+  nodeBody,
+  sendBody,
+  stopBody,
+  taskInput,
+  taskInputBody,
+  undoBody,
+  type TaskInputBody,
+} from "./bodies.ts";
 export { firstWords, removalSummary, summaryOf } from "./summary.ts";
 export {
   callRecords,

@@ -1,12 +1,7 @@
 import type { EditWorld } from "./edit.ts";
-import type { Chat, ChatSettings } from "./shapes.ts";
+import type { NewChat } from "./schemas.ts";
+import type { Chat } from "./shapes.ts";
 import { onOneLine } from "./words.ts";
-
-export interface NewChat {
-  readonly title?: string;
-  readonly settings?: ChatSettings;
-  readonly tags?: readonly string[];
-}
 
 /** Its values are taken as they are: `checkTitle`, `checkSettings` and `checkTags` say what is wrong with them. */
 export function newChat({ title, settings = {}, tags = [] }: NewChat, world: EditWorld): Chat {

@@ -1,6 +1,16 @@
-import type { JsonObject } from "../json.ts";
-import type { Limits, Reference, Usage } from "../items.ts";
+import type { Reference, Usage } from "../items.ts";
 import type { TaskApproval, TaskReference, TaskState } from "../state.ts";
+import type { Attachment, ChatSettings, ContextSnippet, ModelOptions } from "./schemas.ts";
+
+export type {
+  Attachment,
+  ChatSettings,
+  ContextSnippet,
+  ModelOptions,
+  PrivacyField,
+  PrivacyKind,
+  PrivacySettings,
+} from "./schemas.ts";
 
 /*
  * A conversation. Nodes make a tree: what stands under one node side by side are branches. A node of its own has versions:
@@ -74,23 +84,6 @@ export interface UserVersion {
   readonly follows?: string;
 }
 
-export interface Attachment {
-  readonly kind: "image" | "audio" | "file";
-  /** A blob's address, or one that the model's server can fetch. */
-  readonly url: string;
-  readonly filename?: string;
-  readonly media_type?: string;
-  /** In bytes. */
-  readonly size?: number;
-}
-
-export interface ContextSnippet {
-  readonly kind: "file" | "selection" | "page" | "text";
-  readonly title: string;
-  readonly text: string;
-  readonly url?: string;
-}
-
 export type AnswerStatus = "running" | "completed" | "aborted" | "error" | "timeout";
 
 export interface AnswerVersion extends AnswerTask {
@@ -152,59 +145,4 @@ export interface AnswerError {
   readonly phase: AnswerPhase;
   readonly code: string;
   readonly message: string;
-}
-
-export interface ChatSettings {
-  /** One of the two; neither: as the gateway is configured. */
-  readonly agent?: string;
-  readonly model?: string;
-  /** The user's system prompt. */
-  readonly instructions?: string;
-  readonly tool_groups?: readonly string[];
-  /** By name; absent: all that are configured. */
-  readonly skills?: readonly string[];
-  readonly options?: ModelOptions;
-  readonly limits?: Limits;
-  /** When a person is asked before the model gets a tool's result; absent: as the gateway is configured. */
-  readonly results?: "never" | "on error" | "always";
-  /** How many turns of the conversation the model is told; absent: as the gateway is configured. 0: all. */
-  readonly turns?: number;
-  readonly privacy?: PrivacySettings;
-  /** An IANA name, for the date in the system prompt. */
-  readonly time_zone?: string;
-  /** Every message of the user tells its time of day. */
-  readonly exact_time?: boolean;
-  /** Who names the chat; absent: the model that answers. */
-  readonly title_model?: string;
-}
-
-/** Parameters of a request by their names on the Responses wire. `null` takes out what a lower layer has set. */
-export type ModelOptions = JsonObject;
-
-export type PrivacyKind =
-  | "email"
-  | "phone"
-  | "card"
-  | "key"
-  | "password"
-  | "id"
-  | "name"
-  | "text"
-  | "pattern";
-
-export interface PrivacySettings {
-  readonly enabled: boolean;
-  readonly fields: readonly PrivacyField[];
-}
-
-/**
- * `name` and `text` need a `value`, `pattern` needs a `pattern`. The others find what looks like one, or the very `value`
- * if there is one.
- */
-export interface PrivacyField {
-  readonly kind: PrivacyKind;
-  readonly value?: string;
-  readonly pattern?: string;
-  /** For the placeholder: `{{LABEL_1_x7f3}}`; the kind unless it says otherwise. */
-  readonly label?: string;
 }

@@ -74,7 +74,7 @@ test("a message has at most a million characters", () => {
   expect(add("x".repeat(maxMessageCharacters + 1))).toMatchObject({
     ok: false,
     code: "bad_value",
-    reason: expect.stringContaining("must not have more than 1000000 characters") as string,
+    reason: expect.stringContaining("must have at most 1000000 characters") as string,
   });
 });
 

@@ -32,28 +32,28 @@ test("settings change by field, and null takes one out", () => {
 
 test.each<[edit: unknown, reason: string]>([
   [{ type: "rename", title: " " }, "title: must not be empty"],
-  [{ type: "rename", title: "x".repeat(301) }, "title: must not have more than 300 characters"],
+  [{ type: "rename", title: "x".repeat(301) }, "title: must have at most 300 characters, got 301"],
   [{ type: "rename", title: "half \ud83d" }, "title: has half a character in it"],
-  [{ type: "rename", title: 5 }, "title: must be a text"],
+  [{ type: "rename", title: 5 }, "title: must be a string, got 5"],
   [{ type: "rename" }, "title: is missing"],
-  [{ type: "rename", title: "a", by: "me" }, "by: there is no such field"],
+  [{ type: "rename", title: "a", by: "me" }, "by: unknown field; there are type, title"],
   [{ type: "tag", tags: ["a", ""] }, "tags[1]: must not be empty"],
   [{ type: "tag", tags: ["a", "b", "a"] }, "tags[2]: is there twice"],
-  [{ type: "tag", tags: "a" }, "tags: must be a list"],
+  [{ type: "tag", tags: "a" }, 'tags: must be an array, got "a"'],
   [
     { type: "tag", tags: Array.from({ length: 101 }, (_, n) => `${n}`) },
-    "tags: must not be more than 100",
+    "tags: must have at most 100 entries, got 101",
   ],
-  [{ type: "tag", tags: ["x".repeat(101)] }, "tags[0]: must not have more than 100 characters"],
-  [{ type: "pin_chat", value: 1 }, "value: must be true or false"],
-  [{ type: "pin", node_id: ["node_2"], value: true }, "node_id: must be a text that is not empty"],
+  [{ type: "tag", tags: ["x".repeat(101)] }, "tags[0]: must have at most 100 characters, got 101"],
+  [{ type: "pin_chat", value: 1 }, "value: must be true or false, got 1"],
+  [{ type: "pin", node_id: ["node_2"], value: true }, "node_id: must be a string, got an array"],
   [
     { type: "delete_node", node_id: "node_2", children: "some" },
-    "children: must be one of delete, keep",
+    'children: must be one of delete, keep; got "some"',
   ],
   [
     { type: "settings", patch: { colour: null, limits: { rounds: 0 } } },
-    "patch.colour: there is no such field; patch.limits.rounds: must be a whole number above 0",
+    "patch.colour: unknown field; there are agent, model, instructions, tool_groups, skills, options, limits, results, turns, privacy, time_zone, exact_time, title_model",
   ],
 ])("what cannot be is refused with the place of the fault: %j", (edit, reason) => {
   const w = new WrittenChat();

@@ -29,28 +29,34 @@ test("settings with every field, and with none, are good", () => {
   expect(checkSettings({})).toEqual([]);
 });
 
+const fields =
+  "agent, model, instructions, tool_groups, skills, options, limits, results, turns, privacy, time_zone, exact_time, title_model";
+
 test.each<[settings: unknown, problems: string[]]>([
-  [null, ["must be an object"]],
-  [[], ["must be an object"]],
-  [JSON.parse(`{"__proto__":{}}`), ["__proto__: there is no such field"]],
-  [{ colour: "red" }, ["colour: there is no such field"]],
+  [null, ["must be an object, got null"]],
+  [[], ["must be an object, got an array"]],
+  [JSON.parse(`{"__proto__":{}}`), [`__proto__: unknown field; there are ${fields}`]],
+  [{ colour: "red" }, [`colour: unknown field; there are ${fields}`]],
   [{ agent: "a", model: "m" }, ["agent: a chat has an agent or a model, not both"]],
-  [{ agent: "" }, ["agent: must be a text that is not empty"]],
-  [{ model: null }, ["model: must be a text that is not empty"]],
-  [{ instructions: ["a"] }, ["instructions: must be a text"]],
-  [{ tool_groups: ["web", ""] }, ["tool_groups[1]: must be a text that is not empty"]],
-  [{ skills: "all" }, ["skills: must be a list"]],
-  [{ options: [] }, ["options: must be an object"]],
-  [{ limits: { rounds: 1.5 } }, ["limits.rounds: must be a whole number above 0"]],
-  [{ limits: { tokens: -1 } }, ["limits.tokens: must be a whole number above 0"]],
-  [{ limits: { cost: 0 } }, ["limits.cost: must be a number above 0"]],
-  [{ limits: { seconds: Infinity } }, ["limits.seconds: must be a number above 0"]],
-  [{ limits: { depth: -1 } }, ["limits.depth: must be a whole number, 0 or more"]],
-  [{ limits: { calls: 1 } }, ["limits.calls: there is no such field"]],
-  [{ turns: -1 }, ["turns: must be a whole number, 0 or more"]],
-  [{ turns: "3" }, ["turns: must be a whole number, 0 or more"]],
-  [{ time_zone: "" }, ["time_zone: must be a text that is not empty"]],
-  [{ exact_time: "yes" }, ["exact_time: must be true or false"]],
+  [{ agent: "" }, ["agent: must not be empty"]],
+  [{ model: null }, ["model: must be a string, got null"]],
+  [{ instructions: ["a"] }, ["instructions: must be a string, got an array"]],
+  [{ tool_groups: ["web", ""] }, ["tool_groups[1]: must not be empty"]],
+  [{ skills: "all" }, ['skills: must be an array, got "all"']],
+  [{ options: [] }, ["options: must be an object, got an array"]],
+  [{ limits: { rounds: 1.5 } }, ["limits.rounds: must be a whole number, 1 or more, got 1.5"]],
+  [{ limits: { tokens: -1 } }, ["limits.tokens: must be a whole number, 1 or more, got -1"]],
+  [{ limits: { cost: 0 } }, ["limits.cost: must be a number above 0, got 0"]],
+  [{ limits: { seconds: Infinity } }, ["limits.seconds: must be a number above 0, got Infinity"]],
+  [{ limits: { depth: -1 } }, ["limits.depth: must be a whole number, 0 or more, got -1"]],
+  [
+    { limits: { calls: 1 } },
+    ["limits.calls: unknown field; there are rounds, tokens, cost, seconds, depth"],
+  ],
+  [{ turns: -1 }, ["turns: must be a whole number, 0 or more, got -1"]],
+  [{ turns: "3" }, ['turns: must be a whole number, 0 or more, got "3"']],
+  [{ time_zone: "" }, ["time_zone: must not be empty"]],
+  [{ exact_time: "yes" }, ['exact_time: must be true or false, got "yes"']],
   [{ privacy: {} }, ["privacy.enabled: is missing", "privacy.fields: is missing"]],
 ])("what is wrong in %j is told with its path", (settings, problems) => {
   expect(checkSettings(settings)).toEqual(problems);
@@ -60,14 +66,14 @@ test.each<[field: unknown, problem: string]>([
   [{ value: "a" }, "kind: is missing"],
   [
     { kind: "colour" },
-    "kind: must be one of email, phone, card, key, password, id, name, text, pattern",
+    'kind: must be one of email, phone, card, key, password, id, name, text, pattern; got "colour"',
   ],
   [{ kind: "name" }, `value: is missing: the kind "name" needs it`],
-  [{ kind: "text", value: "" }, "value: must be a text that is not empty"],
+  [{ kind: "text", value: "" }, "value: must not be empty"],
   [{ kind: "pattern" }, `pattern: is missing: the kind "pattern" needs it`],
   [{ kind: "pattern", pattern: "a", value: "b" }, `value: has no meaning for the kind "pattern"`],
   [{ kind: "email", pattern: "a" }, `pattern: has no meaning for the kind "email"`],
-  [{ kind: "email", label: 5 }, "label: must be a text that is not empty"],
+  [{ kind: "email", label: 5 }, "label: must be a string, got 5"],
 ])("a field of privacy like %j is refused", (field, problem) => {
   const settings = { privacy: { enabled: true, fields: [{ kind: "card" }, field] } };
   expect(checkSettings(settings)).toEqual([`privacy.fields[1].${problem}`]);

@@ -306,15 +306,16 @@ export class RequestGenerator {
 
   /** A value that fits a schema. */
   #sample(name: string, schema: Schema, depth: number): unknown {
-    const { $ref, oneOf, allOf, type } = schema;
+    const { $ref, anyOf, oneOf, allOf, type } = schema;
     if (typeof $ref === "string") {
       const named = this.#options.api.schemas[$ref.replace("#/components/schemas/", "")];
       return this.#sample(name, named ?? {}, depth);
     }
     if ("const" in schema) return schema["const"];
     if (Array.isArray(schema["enum"])) return this.#one(schema["enum"] as unknown[]);
-    if (Array.isArray(oneOf) && schema["properties"] === undefined)
-      return this.#sample(name, this.#one(oneOf as Schema[]), depth);
+    const alternatives = anyOf ?? oneOf;
+    if (Array.isArray(alternatives) && schema["properties"] === undefined)
+      return this.#sample(name, this.#one(alternatives as Schema[]), depth);
     if (Array.isArray(allOf))
       return Object.assign(
         {},

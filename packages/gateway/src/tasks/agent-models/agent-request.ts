@@ -3,8 +3,8 @@ import type { ContentPart } from "@deltawire/tasks";
 import type { ContentPart as WirePart, InputItem, ResponsesRequest } from "@deltawire/wire";
 import { isObject } from "../../json.ts";
 import type { ClientRequest } from "../../relay/plan.ts";
-import { invalid } from "../body-fields.ts";
-import { readTaskRequest } from "../task-request.ts";
+import { invalid, parseBody } from "../../parse-body.ts";
+import { taskRequest } from "../task-request.ts";
 
 export interface AgentAsked {
   task: TaskRequest;
@@ -35,7 +35,7 @@ export function agentRequest(
     task: {
       agent,
       // The same may be said here as to a task.
-      input: asked.length === 0 ? [] : readTaskRequest({ agent, input: asked }).input,
+      input: asked.length === 0 ? [] : parseBody(taskRequest, { agent, input: asked }).input,
       history,
       ...(instructions === "" ? {} : { instructions }),
     },

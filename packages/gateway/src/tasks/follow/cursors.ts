@@ -1,4 +1,4 @@
-import { invalid } from "../body-fields.ts";
+import { invalid } from "../../parse-body.ts";
 
 /** Where a reader stands in a task: it has everything up to `after`, or nothing if that is undefined. */
 export interface Cursor {

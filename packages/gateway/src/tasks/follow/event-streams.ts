@@ -1,6 +1,6 @@
 import { ChatFollower, type ChatFeed } from "./chat-follower.ts";
 import type { Problem } from "../../problem.ts";
-import { invalid } from "../body-fields.ts";
+import { invalid } from "../../parse-body.ts";
 import type { TaskService } from "../task-service.ts";
 import { taskNotFound } from "../task-problem.ts";
 import { chatsName, cursorVector, type Cursor, type Standing } from "./cursors.ts";

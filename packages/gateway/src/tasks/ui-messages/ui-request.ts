@@ -1,8 +1,10 @@
 import type { TaskRequest } from "@deltawire/agent";
 import { uiInput, type UiApproval } from "@deltawire/tasks";
+import { list, optionalFields } from "@deltawire/tasks/chats";
+import * as v from "valibot";
 import { isObject } from "../../json.ts";
-import { invalid } from "../body-fields.ts";
-import { readTaskRequest } from "../task-request.ts";
+import { invalid, parseBody } from "../../parse-body.ts";
+import { taskRequest } from "../task-request.ts";
 import { historyItems } from "./ui-history.ts";
 
 /** What a client of `useChat` wants. */
@@ -11,8 +13,20 @@ export type UiRequest =
   /** The user said nothing but answered: what comes of it belongs to the message that asked. */
   | { is: "go on"; taskId: string; after: number; approvals: readonly UiApproval[] };
 
-/** Of a task's own request, for whoever gives `useChat` a body. */
-const passed = ["agent", "model", "instructions", "tool_groups", "limits"] as const;
+const { agent, model, instructions, tool_groups, limits } = taskRequest.entries;
+/** Of a task's own request, for clients that give `useChat` a body. */
+const taskFields = { agent, model, instructions, tool_groups, limits };
+
+/** What the `ai` SDK's transport sends, for the OpenAPI document; `uiInput` reads it. */
+export const uiMessagesBody = v.looseObject({
+  ...optionalFields({
+    id: v.pipe(v.string(), v.description("The chat's; its tasks have it as `session_id`.")),
+    trigger: v.string(),
+    messageId: v.string(),
+  }),
+  messages: list(v.pipe(v.unknown(), v.metadata({ type: "object" })), { min: 1 }),
+  ...taskFields,
+});
 
 /**
  * The body of `POST /api/ui-messages`: what the `ai` SDK's transport sends, and beside it what a task is asked with. Who
@@ -30,8 +44,8 @@ export function readUiRequest(body: unknown, query: URLSearchParams): UiRequest 
   }
   const given: Record<string, unknown> = isObject(body) ? body : {};
   const named = given["agent"] !== undefined || given["model"] !== undefined;
-  const asked = readTaskRequest({
-    ...Object.fromEntries(passed.map((name) => [name, given[name]])),
+  const asked = parseBody(taskRequest, {
+    ...Object.fromEntries(Object.keys(taskFields).map((name) => [name, given[name]])),
     ...(named ? {} : { agent: query.get("agent"), model: query.get("model") }),
     input,
     ...(chat === undefined ? {} : { session_id: chat }),

@@ -1,7 +1,6 @@
 import { isBlobHash } from "../../blobs.ts";
 import { itemStatuses, outcomes } from "../../item-status.ts";
 import { taskStatuses } from "../../task-status.ts";
-import { checkMessage, checkTags } from "../check-edit.ts";
 import {
   isFlag,
   isNatural,
@@ -15,7 +14,7 @@ import {
   shaped,
   type Check,
 } from "../check-value.ts";
-import { checkSettings } from "../settings.ts";
+import { checkMessage, checkSettings, checkTags } from "../schemas.ts";
 import {
   anything,
   atLeast,

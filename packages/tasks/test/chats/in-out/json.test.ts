@@ -276,8 +276,8 @@ test("what is nested without end is refused before anything looks into it", () =
 });
 
 test("a file with a thousand faults tells fifty", () => {
-  const tags = Array.from({ length: 1000 }, () => 7);
-  const told = problems(changed(exported(chat), ["chats", "0", "chat", "tags"], tags));
+  const bookmarks = Array.from({ length: 1000 }, () => 7);
+  const told = problems(changed(exported(chat), ["chats", "0", "chat", "bookmarks"], bookmarks));
   expect(told).toHaveLength(51);
   expect(told.at(-1)).toBe("and 950 more");
 });

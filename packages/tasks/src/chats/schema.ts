@@ -1,0 +1,267 @@
+import * as v from "valibot";
+import type { JsonObject } from "../json.ts";
+import { isWellFormed } from "../well-formed.ts";
+import { at, isPlainObject, jsonUpTo, problem } from "./check-value.ts";
+
+/*
+ * What settings, messages, edits and the bodies of requests are defined with. A schema is the one definition of a type
+ * (`v.InferOutput`), of its validator (`parseValue`, `findProblems`) and of its JSON Schema (`@valibot/to-json-schema`).
+ */
+
+/** `path` is that of the problem, such as `edits[0].title`; "" for the value itself. */
+export type Parsed<Value> =
+  | { readonly ok: true; readonly value: Value }
+  | { readonly ok: false; readonly path: string; readonly message: string };
+
+/** Returns a copy of the value with its fields in the order of the schema, or the first problem. Linear, stops at once. */
+export function parseValue<const Schema extends v.GenericSchema>(
+  schema: Schema,
+  value: unknown,
+): Parsed<v.InferOutput<Schema>> {
+  const { success, output, issues } = v.safeParse(schema, value, {
+    abortEarly: true,
+    message: describeIssue,
+  });
+  if (success) return { ok: true, value: output };
+  const [{ path, message }] = issues;
+  return { ok: false, path: formatPath("", path), message };
+}
+
+/** Returns what is wrong with a value, each problem with its path before it: `limits.rounds: must be …`. */
+export function findProblems(schema: v.GenericSchema, value: unknown, path = ""): string[] {
+  const { issues = [] } = v.safeParse(schema, value, {
+    abortPipeEarly: true,
+    message: describeIssue,
+  });
+  return issues.flatMap((issue) => problem(formatPath(path, issue.path), issue.message));
+}
+
+function formatPath(start: string, path: readonly v.IssuePathItem[] = []): string {
+  let text = start;
+  for (const { key } of path)
+    text = typeof key === "number" ? `${text}[${key}]` : at(text, String(key).slice(0, 100));
+  return text;
+}
+
+/**
+ * Valibot's `strictObject`, with these differences: an array is no object; an unknown field is reported instead of all
+ * else, with the names that there are, for it may be the misspelled name of one that is missing; a field that is
+ * `undefined` is absent, and with `nullIsAbsent` one that is `null` unless its schema takes null.
+ */
+export function object<const Entries extends v.ObjectEntries>(
+  entries: Entries,
+  { nullIsAbsent = false } = {},
+): v.StrictObjectSchema<Entries, undefined> {
+  const isPresent = ([name, value]: [string, unknown]): boolean =>
+    value !== undefined && (value !== null || !nullIsAbsent || takesNull(entries[name]));
+  const schema = v.strictObject(entries);
+  const checked = v.pipe(
+    plainObject,
+    v.rawCheck(({ dataset: { value: input }, addIssue }) => {
+      if (!isPlainObject(input)) return;
+      const isUnknown = (name: string) =>
+        !Object.hasOwn(entries, name) && input[name] !== undefined;
+      const key = Object.keys(input).find(isUnknown);
+      if (key === undefined) return;
+      const message = `unknown field; there are ${Object.keys(entries).join(", ")}`;
+      addIssue({ message, path: issuePath(input, key) });
+    }),
+    v.transform((input) => Object.fromEntries(Object.entries(input).filter(isPresent))),
+    schema,
+  );
+  return withRun(schema, checked);
+}
+
+const plainObject = v.custom<Record<string, unknown>>(
+  isPlainObject,
+  ({ input }) => `must be an object${got(input)}`,
+);
+
+/** The path of an issue that is about a field. */
+export function issuePath(input: unknown, key: string | number): [v.IssuePathItem] {
+  return [{ type: "unknown", origin: "value", input, key, value: undefined }];
+}
+
+/** A schema that is described as the one and validates as the other. */
+function withRun<Schema extends v.GenericSchema>(described: Schema, run: v.GenericSchema): Schema {
+  return { ...described, "~run": (dataset, config) => run["~run"](dataset, config) };
+}
+
+function takesNull(schema: v.ObjectEntries[string] | undefined): boolean {
+  return (schema as { wrapped?: v.GenericSchema } | undefined)?.wrapped?.type === "nullable";
+}
+
+type Fields = Readonly<Record<string, v.GenericSchema>>;
+
+/** Entries of an object that need not be there. */
+export function optionalFields<const Given extends Fields>(fields: Given) {
+  return mapFields(fields, (field) => v.exactOptional(field)) as {
+    readonly [Name in keyof Given]: v.ExactOptionalSchema<Given[Name], undefined>;
+  };
+}
+
+/** Entries of a patch: absent fields stay, `null` takes one out. */
+export function patchFields<const Given extends Fields>(fields: Given) {
+  return mapFields(fields, (field) => v.exactOptional(v.nullable(field))) as {
+    readonly [Name in keyof Given]: v.ExactOptionalSchema<
+      v.NullableSchema<Given[Name], undefined>,
+      undefined
+    >;
+  };
+}
+
+function mapFields<Field>(fields: Fields, map: (field: v.GenericSchema) => Field) {
+  return Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, map(field)]));
+}
+
+/** No file and no other program can take half a character. */
+export const wellFormed = v.check<string, string>(isWellFormed, "has half a character in it");
+
+export const text = v.pipe(v.string(), wellFormed);
+
+/** A string that has something in it. */
+export const nonEmpty = v.pipe(v.string(), v.nonEmpty(), wellFormed);
+
+/** A string with something to read in it. */
+export function words(maxLength: number) {
+  return v.pipe(v.string(), v.regex(/\S/, "must not be empty"), v.maxLength(maxLength), wellFormed);
+}
+
+/** A whole number of at least `min`. */
+export function integer(min: number) {
+  const message = (issue: v.BaseIssue<unknown>): string =>
+    `must be a whole number, ${min} or more${got(issue.input)}`;
+  return v.pipe(v.number(message), v.safeInteger(message), v.minValue(min, message));
+}
+
+/** A number above 0. */
+export const positive = numberAboveZero();
+
+function numberAboveZero() {
+  const message = (issue: v.BaseIssue<unknown>): string =>
+    `must be a number above 0${got(issue.input)}`;
+  return v.pipe(v.number(message), v.finite(message), v.gtValue(0, message));
+}
+
+/** Valibot's `array` of readonly types, whose length is looked at before its items. */
+export function list<const Item extends v.GenericSchema>(
+  item: Item,
+  { min = 0, max = 10_000 } = {},
+): v.GenericSchema<readonly v.InferInput<Item>[], readonly v.InferOutput<Item>[]> {
+  const longest = v.maxLength<unknown[], number>(max);
+  const items = v.pipe(v.array(item), longest);
+  const schema = min === 0 ? items : v.pipe(items, v.minLength(min));
+  return withRun(schema, v.pipe(v.array(v.unknown()), longest, schema));
+}
+
+/** An object of JSON, which is not looked into. */
+export const jsonObject = v.pipe(
+  v.custom<JsonObject>(isPlainObject, ({ input }) => `must be an object${got(input)}`),
+  v.metadata({ type: "object" }),
+);
+
+/** Fields that are read one by one, at up to 25 µs each. */
+const maxFields = 1000;
+const maxJsonValues = 10_000;
+
+/** An object of JSON that is short, and nests no deeper than a file of chats may. */
+export const smallJsonObject = v.pipe(
+  jsonObject,
+  v.maxEntries(maxFields),
+  v.check((value) => hasAtMost(value, maxJsonValues), `must have at most ${maxJsonValues} values`),
+  v.rawCheck(({ dataset: { typed, value: input }, addIssue }) => {
+    const [fault] = typed ? jsonUpTo(100)(input, "") : [];
+    if (fault === undefined) return;
+    const colon = fault.lastIndexOf(": ");
+    const path = colon === -1 ? {} : { path: issuePath(input, fault.slice(0, colon)) };
+    addIssue({ message: colon === -1 ? fault : fault.slice(colon + 2), ...path });
+  }),
+);
+
+function hasAtMost(value: unknown, max: number): boolean {
+  const open: unknown[] = [value];
+  let count = 0;
+  for (let next = open.pop(); next !== undefined && count <= max; next = open.pop())
+    if (typeof next === "object" && next !== null) {
+      const values: unknown[] = Object.values(next);
+      count += values.length;
+      if (count <= max) for (const one of values) if (one !== undefined) open.push(one);
+    }
+  return count <= max;
+}
+
+/** A string of JSON. */
+export const jsonText = v.pipe(
+  v.string(),
+  v.rawCheck(({ dataset, addIssue }) => {
+    try {
+      if (dataset.typed) JSON.parse(dataset.value);
+    } catch (error) {
+      addIssue({ message: `must be JSON: ${(error as Error).message.slice(0, 200)}` });
+    }
+  }),
+);
+
+/** Valibot's `union` of a string and something else, whose issues are those of the one that was meant. */
+export function stringOr<
+  const Text extends v.GenericSchema<string>,
+  const Other extends v.GenericSchema,
+>(text: Text, other: Other, message: string): v.UnionSchema<[Text, Other], undefined> {
+  const neither = v.custom(
+    () => false,
+    ({ input }) => message + got(input),
+  );
+  const meant = v.lazy((input): v.GenericSchema => {
+    if (typeof input === "string") return text;
+    return typeof input === "object" && input !== null ? other : neither;
+  });
+  return withRun(v.union([text, other]), meant);
+}
+
+/** What an issue of a schema without a message of its own says. It repeats little of the input: that may have megabytes. */
+function describeIssue({ type, expected, input, path, requirement }: v.BaseIssue<unknown>): string {
+  switch (type) {
+    case "strict_object":
+      return path === undefined ? `must be an object${got(input)}` : "is missing";
+    case "variant":
+    case "picklist":
+    case "literal":
+      return expected === "Object"
+        ? `must be an object${got(input)}`
+        : `must be one of ${wordsIn(expected ?? "").join(", ")}${got(input, ";")}`;
+    case "string":
+      return `must be a string${got(input)}`;
+    case "boolean":
+      return `must be true or false${got(input)}`;
+    case "array":
+      return `must be an array${got(input)}`;
+    case "max_entries":
+      return `must have at most ${String(requirement)} fields`;
+    case "non_empty":
+      return "must not be empty";
+    case "min_length":
+    case "max_length": {
+      const { length } = input as string | unknown[];
+      const what = typeof input === "string" ? "characters" : "entries";
+      const bound = type === "min_length" ? "least" : "most";
+      return `must have at ${bound} ${String(requirement)} ${what}, got ${length}`;
+    }
+    default:
+      return `is not valid${got(input)}`;
+  }
+}
+
+/** Of `("a" | "b")`, as Valibot writes what it expects. */
+function wordsIn(expected: string): string[] {
+  return [...expected.matchAll(/"([^"]*)"/g)].map(([, word = ""]) => word);
+}
+
+/** Returns the end of a message: what came instead of what was expected. */
+function got(input: unknown, comma = ","): string {
+  if (input === undefined) return "";
+  if (typeof input === "string") return `${comma} got ${JSON.stringify(input.slice(0, 50))}`;
+  if (typeof input === "number") return `${comma} got ${input}`;
+  if (Array.isArray(input)) return `${comma} got an array`;
+  if (typeof input === "object" && input !== null) return `${comma} got an object`;
+  return `${comma} got ${JSON.stringify(input)}`;
+}
