@@ -9,7 +9,8 @@ export default defineConfig({
     // These end tests that hang. Properties take a second or two, and many times that where the machine has other work.
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    expect: { poll: { timeout: 15_000 } },
+    // A test in which nothing is expected fails: it returned early, or looped over nothing.
+    expect: { poll: { timeout: 15_000 }, requireAssertions: true },
     include: ["packages/*/test/**/*.test.{ts,tsx}", "test/**/*.test.ts"],
   },
 });

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { genericProfile, profileNamed } from "@deltawire/wire";
+import { genericProfile, profileNamed, profileNames } from "@deltawire/wire";
 import { describe, expect, test } from "vitest";
 import { profileFlags } from "../src/config/profile-flags.ts";
 import { problemsIn, read, upstreamOf, zai } from "./reading-config.ts";
@@ -194,9 +194,14 @@ describe("a header", () => {
 describe("a profile", () => {
   test("is found by any of its names; without one it is generic", () => {
     expect(upstreamOf(read(zai), "zai").profile).toEqual(genericProfile);
-    expect(upstreamOf(read(`${zai}profile = "Moonshot"`), "zai").profile).toEqual(
-      profileNamed("kimi"),
-    );
+    const written = (name: string) => upstreamOf(read(`${zai}profile = "${name}"`), "zai").profile;
+    for (const name of profileNames) {
+      expect(written(name).name).toBe(name);
+      expect(written(name.toUpperCase())).toEqual(profileNamed(name));
+    }
+    const others = { Moonshot: "kimi", "Z.AI": "glm", "azure openai": "azure", default: "generic" };
+    for (const [name, meant] of Object.entries(others))
+      expect(written(name)).toEqual(profileNamed(meant));
   });
 
   test("that nobody wrote down is refused with the nearest", () => {

@@ -246,6 +246,7 @@ describe("whatever comes", () => {
   const speaks = fc.constantFrom("chat" as const, "responses" as const);
 
   test("nothing is thrown, and every lesson changes what is asked", () => {
+    let lessons = 0;
     fc.assert(
       fc.property(status, said, sent, speaks, (code, error, body, wire) => {
         const tried: Tried = { speaks: wire, profile: genericProfile, responses: {}, body };
@@ -253,6 +254,7 @@ describe("whatever comes", () => {
         if (lesson === undefined) return;
         // A Chat client's own forms stay until anything is known of the upstream, whatever the generic profile says.
         if (lesson.code === "custom_tools" || lesson.code === "tool_result_media") return;
+        lessons += 1;
         const changed = withFlags(genericProfile, lesson.flags);
         expect(wire === "chat" ? changed : (lesson.responses ?? {})).not.toEqual(
           wire === "chat" ? genericProfile : {},
@@ -260,6 +262,7 @@ describe("whatever comes", () => {
       }),
       { numRuns: 3_000 },
     );
+    expect(lessons).toBeGreaterThan(10);
   });
 
   test("an error body of a megabyte is read in a moment", () => {

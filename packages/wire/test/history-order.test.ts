@@ -26,7 +26,6 @@ test.each(profiles)(
     fc.assert(
       fc.property(history, (input) => {
         const sent = send(input, profile);
-        if (sent === undefined) return;
         for (const rule of rules) expect(upstreamRules[rule](sent)).toBeUndefined();
         const before = words(input);
         expect(words(sent.messages)).toEqual(before);

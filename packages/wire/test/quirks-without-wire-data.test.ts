@@ -1,5 +1,4 @@
 import { readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import {
   chatRequest,
@@ -45,6 +44,14 @@ import { sharedData } from "../../../test/shared-data.ts";
  * id at the end.
  */
 
+const cases = new Set<string>();
+
+/** Notes that a test is a case of an entry, and returns its id. */
+function caseOf(id: string): string {
+  cases.add(id);
+  return id;
+}
+
 const catalogue = sharedData("quirks/quirks.json");
 
 test.skipIf(catalogue.isMissing)(
@@ -52,10 +59,8 @@ test.skipIf(catalogue.isMissing)(
   () => {
     const { quirks } = JSON.parse(readFileSync(catalogue.path, "utf8")) as { quirks: Quirk[] };
     const bare = quirks.filter(({ wire, rule }) => !wire && !rule).map(({ id }) => id);
-    const here = readFileSync(fileURLToPath(import.meta.url), "utf8");
-    const tested = [...here.matchAll(/ \((R[QO]-[\w-]+)\)",/g)].map(([, id = ""]) => id);
     expect(bare.length).toBeGreaterThan(0);
-    expect([...new Set(tested)].toSorted()).toEqual(bare.toSorted());
+    expect([...cases].toSorted()).toEqual(bare.toSorted());
   },
 );
 
@@ -94,7 +99,7 @@ function messagesFor(profile: Profile | undefined, input: object[]): ChatMessage
   return chatRequest(request, { profile }).body.messages;
 }
 
-test("earlier reasoning goes back under the name that the server reads, and under no other (RQ-REASONING-FIELD)", () => {
+test(`earlier reasoning goes back under the name that the server reads, and under no other (${caseOf("RQ-REASONING-FIELD")})`, () => {
   const input = [user("w?"), thought("rs_1", thinking), called("a"), result("a")];
   const fieldsFor = (profile: Profile | undefined) => {
     const { reasoning, reasoning_content } = messagesFor(profile, input)[1] as JsonObject;
@@ -107,7 +112,7 @@ test("earlier reasoning goes back under the name that the server reads, and unde
   expect(fieldsFor(learned)).toEqual({ reasoning: "think hard" });
 });
 
-test("Kimi K2.6 keeps the reasoning of earlier turns where the profile is told to ask for it, and other Kimis, which refuse the word, never hear it (RQ-KIMI-KEEP)", () => {
+test(`Kimi K2.6 keeps the reasoning of earlier turns where the profile is told to ask for it, and other Kimis, which refuse the word, never hear it (${caseOf("RQ-KIMI-KEEP")})`, () => {
   const kimi = profileNamed("kimi");
   if (kimi === undefined) throw new Error("no such profile");
   const thinks = { type: "enabled", keep: "all" };
@@ -122,14 +127,14 @@ test("Kimi K2.6 keeps the reasoning of earlier turns where the profile is told t
   expect(keeping.messages[1]).toMatchObject({ role: "assistant", reasoning_content: "think hard" });
 });
 
-test("a body reads like any other once the gateway, whose part that is, has unpacked it from zstd (RQ-ZSTD)", () => {
+test(`a body reads like any other once the gateway, whose part that is, has unpacked it from zstd (${caseOf("RQ-ZSTD")})`, () => {
   const request = { model: "gpt-5", input: [user("Grüße")], stream: true };
   const packed = zstdCompressSync(JSON.stringify(request));
   const unpacked: unknown = JSON.parse(zstdDecompressSync(packed).toString());
   expect(decodeResponsesRequest(unpacked)).toEqual(decodeResponsesRequest(request));
 });
 
-test("reasoning that another provider sealed is dropped without a word, its summary is not, and the history stays whole (RQ-ENCRYPTED-FOREIGN)", () => {
+test(`reasoning that another provider sealed is dropped without a word, its summary is not, and the history stays whole (${caseOf("RQ-ENCRYPTED-FOREIGN")})`, () => {
   const foreign = thought("rs_x", { encrypted_content: "gAAAAABforeign" });
   const input: object[] = [user("hi"), foreign, said("yo"), user("again")];
   const bare = [
@@ -155,7 +160,7 @@ test("reasoning that another provider sealed is dropped without a word, its summ
   });
 });
 
-test("neither does a Responses upstream get what another provider sealed for a Chat client (RQ-ENCRYPTED-FOREIGN)", () => {
+test(`neither does a Responses upstream get what another provider sealed for a Chat client (${caseOf("RQ-ENCRYPTED-FOREIGN")})`, () => {
   const sealed = (format: string) => [{ type: "reasoning.encrypted", data: "SEALED", format }];
   const sent = (format: string) =>
     responsesRequest(
@@ -179,7 +184,7 @@ function mended(input: object[], stored = false): object[] {
   return mendHistory(input as InputItem[], { stored, repairs: new Repairs() });
 }
 
-test("reasoning that a server has not stored is left out, and what followed it goes without its id (RQ-RS-NOT-FOUND)", () => {
+test(`reasoning that a server has not stored is left out, and what followed it goes without its id (${caseOf("RQ-RS-NOT-FOUND")})`, () => {
   const message =
     "Item with id 'rs_0f3a' not found. Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input.";
   expect(refusesHistory({ error: { message, type: "invalid_request_error" } })).toBe(true);
@@ -204,7 +209,7 @@ test("reasoning that a server has not stored is left out, and what followed it g
   ]);
 });
 
-test("a Chat client's reasoning is asked for under seal, so that nothing has to be stored (RQ-RS-NOT-FOUND)", () => {
+test(`a Chat client's reasoning is asked for under seal, so that nothing has to be stored (${caseOf("RQ-RS-NOT-FOUND")})`, () => {
   const request = decodeChatRequest({ model: "m", messages: [{ role: "user", content: "hi" }] });
   expect(responsesRequest(request).body).toMatchObject({
     store: false,
@@ -212,7 +217,7 @@ test("a Chat client's reasoning is asked for under seal, so that nothing has to 
   });
 });
 
-test("reasoning without what it led to is left out, at the end and where a history was trimmed (RQ-RS-ORPHAN)", () => {
+test(`reasoning without what it led to is left out, at the end and where a history was trimmed (${caseOf("RQ-RS-ORPHAN")})`, () => {
   const message =
     "Item 'rs_1' of type 'reasoning' was provided without its required following item.";
   expect(refusesHistory({ error: { message } })).toBe(true);
@@ -250,7 +255,7 @@ const ended = (status: string, output: object[] = [], more: object = {}) => ({
   response: { id: "resp_1", status, output, ...more },
 });
 
-test("sealed reasoning is replayed under the id with which it was done, which is the one under its seal (RQ-RS-ID-MISMATCH)", () => {
+test(`sealed reasoning is replayed under the id with which it was done, which is the one under its seal (${caseOf("RQ-RS-ID-MISMATCH")})`, () => {
   const sealed = thought("rs_done", { encrypted_content: "SEALED" });
   const reads = responses(
     created,
@@ -292,7 +297,7 @@ function decoded(text: string): SseEvent[] {
   return out;
 }
 
-test("every event says its type in the event line and in the data (RO-TYPE-IN-DATA)", () => {
+test(`every event says its type in the event line and in the data (${caseOf("RO-TYPE-IN-DATA")})`, () => {
   const kinds = decoded(events.map(encodeResponseEvent).join("")).map(({ event, data }) => [
     event,
     (JSON.parse(data) as { type?: string }).type,
@@ -301,14 +306,14 @@ test("every event says its type in the event line and in the data (RO-TYPE-IN-DA
   expect(new Set(events.map(({ type }) => type)).size).toBeGreaterThan(10);
 });
 
-test("an upstream's event that says its type in the event line only says it in the data too when it is passed on (RO-TYPE-IN-DATA)", () => {
+test(`an upstream's event that says its type in the event line only says it in the data too when it is passed on (${caseOf("RO-TYPE-IN-DATA")})`, () => {
   const terminal = { response: { id: "resp_1", status: "completed", output: [] } };
   const read = `event: response.completed\ndata: ${JSON.stringify(terminal)}\n\n`;
   const passed = playResponsesToResponses([read]).out.map(({ type }) => type);
   expect(passed).toEqual(["response.created", "response.in_progress", "response.completed"]);
 });
 
-test("response.completed has every item that was streamed, under the same ids (RO-COMPLETED-OUTPUT)", () => {
+test(`response.completed has every item that was streamed, under the same ids (${caseOf("RO-COMPLETED-OUTPUT")})`, () => {
   const opened = events.filter((event) => event.type === "response.output_item.added");
   const closed = events.filter((event) => event.type === "response.output_item.done");
   const last = events.at(-1);
@@ -321,7 +326,7 @@ test("response.completed has every item that was streamed, under the same ids (R
   expect(collectResponse(events)).toEqual(last.response);
 });
 
-test("so has an upstream's own that came with none (RO-COMPLETED-OUTPUT)", () => {
+test(`so has an upstream's own that came with none (${caseOf("RO-COMPLETED-OUTPUT")})`, () => {
   const items = [said("Hi.", "msg_1"), called("a")];
   const steps = items.flatMap((item, at) => [added(at, item), done(at, item)]);
   const { out } = playResponsesToResponses(responses(created, ...steps, ended("completed")));
@@ -333,7 +338,7 @@ test.each([
   ["max_output_tokens", "length"],
   ["content_filter", "content_filter"],
 ])(
-  "a reply cut by %s ends in %s for a Chat client, without an error (RO-INCOMPLETE)",
+  `a reply cut by %s ends in %s for a Chat client, without an error (${caseOf("RO-INCOMPLETE")})`,
   (reason, finish) => {
     const item = { ...called("a"), arguments: '{"ci', status: "incomplete" };
     const usage = { input_tokens: 11, output_tokens: 7, total_tokens: 18 };
@@ -362,7 +367,7 @@ test.each([
   },
 );
 
-test("a keep-alive between any two events is an event to no client, not even to one that takes every blank line for one (RO-KEEPALIVE-FORM)", () => {
+test(`a keep-alive between any two events is an event to no client, not even to one that takes every blank line for one (${caseOf("RO-KEEPALIVE-FORM")})`, () => {
   const chat = playToChat(
     body([chunk({ content: "Hello." }), chunk({}, "stop"), usageChunk()]),
   ).out;
@@ -380,7 +385,7 @@ test("a keep-alive between any two events is an event to no client, not even to 
   }
 });
 
-test("a previous_response_id is read and refused with what to do, for the gateway to put in its place what its socket remembers (RO-WS-CHAIN)", () => {
+test(`a previous_response_id is read and refused with what to do, for the gateway to put in its place what its socket remembers (${caseOf("RO-WS-CHAIN")})`, () => {
   const next = { model: "m", input: [user("go on")], generate: false };
   const request = decodeResponsesRequest({ ...next, previous_response_id: "resp_1" });
   expect(request).toMatchObject({ previous_response_id: "resp_1", generate: false });
@@ -401,7 +406,7 @@ test("a previous_response_id is read and refused with what to do, for the gatewa
   ]);
 });
 
-test("a result of text alone is a string, one with a picture a list of input parts (RO-TOOL-OUTPUT-STRING)", () => {
+test(`a result of text alone is a string, one with a picture a list of input parts (${caseOf("RO-TOOL-OUTPUT-STRING")})`, () => {
   const outputOf = (content: unknown) => {
     const asked = {
       id: "call_a",
@@ -432,7 +437,7 @@ test("a result of text alone is a string, one with a picture a list of input par
 const xml =
   "<tool_call>\n<function=get_weather>\n<parameter=city>\nParis\n</parameter>\n</function>\n</tool_call>";
 
-test("a call that vLLM leaks into text is a call when its Chat endpoint is asked instead of its Responses endpoint (RO-VLLM-XML)", () => {
+test(`a call that vLLM leaks into text is a call when its Chat endpoint is asked instead of its Responses endpoint (${caseOf("RO-VLLM-XML")})`, () => {
   const profile = profileNamed("vllm");
   if (profile === undefined) throw new Error("no such profile");
   const toolNames = new Set(["get_weather"]);
@@ -447,7 +452,7 @@ test("a call that vLLM leaks into text is a call when its Chat endpoint is asked
   });
 });
 
-test("from its Responses endpoint such a call is a call where the profile says so, else all of it stays text (RO-VLLM-XML)", () => {
+test(`from its Responses endpoint such a call is a call where the profile says so, else all of it stays text (${caseOf("RO-VLLM-XML")})`, () => {
   const deltas = xml.match(/[^]{1,7}/g) ?? [];
   const reads = responses(
     created,

@@ -175,18 +175,20 @@ test("a word that a model writes onto a value is private with it, also after a r
     { kind: "text", value: "blue falcon" },
   ] as const;
   const vault = newVault(fields);
-  vault.mask("Mark, password: tiger");
-  const [name, password] = ["{{NAME_1_x7f3}}", "{{PASSWORD_1_x7f3}}"];
-  const said = vault.unmask(`the ${name}ification, x${password}s, ${password}${password}`);
-  expect(said).toBe("the Markification, xtigers, tigertiger");
+  vault.mask("Mark, password: tiger, blue falcon");
+  const [name, password, text] = ["{{NAME_1_x7f3}}", "{{PASSWORD_1_x7f3}}", "{{TEXT_1_x7f3}}"];
+  const said = vault.unmask(`${name}ification, x${password}s, ${password}${password}, ${text}ry`);
+  expect(said).toBe("Markification, xtigers, tigertiger, blue falconry");
   const call = vault.unmaskJson(`{"a":"one\\n${name}land"}`);
   expect(JSON.parse(call)).toEqual({ a: "one\nMarkland" });
   for (const one of [vault, newVault(fields, vault.takeFresh())]) {
-    expect(one.mask(said)).not.toMatch(/mark|tiger/i);
-    expect(one.maskJson(call)).not.toMatch(/mark/i);
-    expect(one.mask("the market, Markifications, tigress")).toBe(
-      "the market, Markifications, tigress",
+    expect(one.mask(said)).toBe(
+      "{{NAME_2_x7f3}}, {{PASSWORD_2_x7f3}}, {{PASSWORD_3_x7f3}}, {{TEXT_1_x7f3}}ry",
     );
+    expect(one.maskJson(call)).toBe('{"a":"one\\n{{NAME_3_x7f3}}"}');
+    // Learned by its word: no other word is private.
+    const others = "the market, Markifications, tigress, xtiger, Marklands";
+    expect(one.mask(others)).toBe(others);
   }
 });
 
