@@ -1,7 +1,6 @@
-import type { ChatRequest, JsonObject } from "@deltawire/wire";
+import { isObject, parseJson, type ChatRequest, type JsonObject } from "@deltawire/wire";
 import { textOf, type Conversation } from "./conversation.ts";
 import { fillSchema } from "./fill-schema.ts";
-import { isObject, parseJson } from "./json.ts";
 import { TextHints } from "./text-hints.ts";
 
 /** The schema of the answer, if JSON is asked for: by `response_format`, or in words where a server takes none. */

@@ -1,8 +1,7 @@
-import type { ChatRequest } from "@deltawire/wire";
+import { asText, isObject, type ChatRequest } from "@deltawire/wire";
 import { fileCalls, isPatcher, samplePatch } from "./file-calls.ts";
 import { fillSchema } from "./fill-schema.ts";
 import { helperCalls } from "./helper-calls.ts";
-import { asText, isObject } from "./json.ts";
 import type { OfferedTool, Plan, PlannedCall } from "./offered-tools.ts";
 import { commandCalls, shellAmong, shellCall } from "./shell-calls.ts";
 import { escaped, TextHints, wordsOf } from "./text-hints.ts";

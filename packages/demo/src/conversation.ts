@@ -1,6 +1,13 @@
 import { readDataUrl } from "@deltawire/tasks";
-import type { ChatContent, ChatContentPart, ChatMessage, ChatRequest } from "@deltawire/wire";
-import { asText, isObject, parseJson } from "./json.ts";
+import {
+  asText,
+  isObject,
+  parseJson,
+  type ChatContent,
+  type ChatContentPart,
+  type ChatMessage,
+  type ChatRequest,
+} from "@deltawire/wire";
 
 /** What of a request the demo model goes by. */
 export interface Conversation {

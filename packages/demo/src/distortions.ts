@@ -1,12 +1,13 @@
-import type {
-  ChatChunk,
-  ChatChunkChoice,
-  ChatCompletion,
-  ChatDelta,
-  ChatToolCallDelta,
-  JsonObject,
+import {
+  asText,
+  parseJson,
+  type ChatChunk,
+  type ChatChunkChoice,
+  type ChatCompletion,
+  type ChatDelta,
+  type ChatToolCallDelta,
+  type JsonObject,
 } from "@deltawire/wire";
-import { asText, parseJson } from "./json.ts";
 
 /** How a server that does something wrong would stream what the clean chunks say. */
 export type ChunkDistortion = (chunks: readonly ChatChunk[]) => ChatChunk[];

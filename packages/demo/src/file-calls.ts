@@ -1,5 +1,5 @@
+import { isObject } from "@deltawire/wire";
 import type { OfferedTool, Plan, PlannedCall } from "./offered-tools.ts";
-import { isObject } from "./json.ts";
 import { shellAmong, shellCall } from "./shell-calls.ts";
 
 type FileChange =

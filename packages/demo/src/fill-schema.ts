@@ -1,5 +1,4 @@
-import type { JsonObject, JsonValue } from "@deltawire/wire";
-import { isObject } from "./json.ts";
+import { isObject, type JsonObject, type JsonValue } from "@deltawire/wire";
 import type { TextHints } from "./text-hints.ts";
 
 /** A value that is valid against a JSON schema, made of what a text offers. */

@@ -1,7 +1,7 @@
+import { isObject, parseJson } from "@deltawire/wire";
 import type { ToolResult } from "./conversation.ts";
 import type { OfferedTool, Plan, PlannedCall } from "./offered-tools.ts";
 import { fillSchema } from "./fill-schema.ts";
-import { isObject, parseJson } from "./json.ts";
 import { TextHints, wordsOf } from "./text-hints.ts";
 
 /** "ask Researcher to …", "请 Researcher …", "ask for help", "hand over to the Spanish agent": another agent is asked. */

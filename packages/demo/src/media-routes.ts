@@ -1,6 +1,5 @@
 import { crc32 } from "node:zlib";
-import type { JsonObject } from "@deltawire/wire";
-import { asText } from "./json.ts";
+import { asText, type JsonObject } from "@deltawire/wire";
 import { tokensIn } from "./count.ts";
 import { pictureFor, toneFor, wordsIn } from "./media.ts";
 import type { Multipart } from "./multipart.ts";

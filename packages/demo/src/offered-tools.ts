@@ -1,5 +1,4 @@
-import type { ChatRequest, ChatTool, JsonObject } from "@deltawire/wire";
-import { isObject } from "./json.ts";
+import { isObject, type ChatRequest, type ChatTool, type JsonObject } from "@deltawire/wire";
 
 export interface OfferedTool {
   kind: "function" | "custom";

@@ -2,9 +2,16 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { decodeChatRequest, WireError, type ChatRequest, type JsonValue } from "@deltawire/wire";
+import {
+  asText,
+  decodeChatRequest,
+  isObject,
+  parseJson,
+  WireError,
+  type ChatRequest,
+  type JsonValue,
+} from "@deltawire/wire";
 import { readConversation } from "./conversation.ts";
-import { asText, isObject, parseJson } from "./json.ts";
 import * as media from "./media-routes.ts";
 import { Multipart } from "./multipart.ts";
 import * as other from "./other-routes.ts";

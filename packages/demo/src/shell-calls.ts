@@ -1,6 +1,5 @@
-import type { JsonObject } from "@deltawire/wire";
+import { isObject, type JsonObject } from "@deltawire/wire";
 import type { OfferedTool, Plan, PlannedCall } from "./offered-tools.ts";
-import { isObject } from "./json.ts";
 
 /** "run `ls`", "run `ls` and `pwd`", "run: ls -l": a call of whichever tool looks like a shell. */
 export function commandCalls(words: string, tools: readonly OfferedTool[]): Plan {

@@ -1,9 +1,8 @@
-import type { JsonObject } from "@deltawire/wire";
+import { asText, type JsonObject } from "@deltawire/wire";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { pictureFor, toneFor, wordsIn } from "../src/media.ts";
 import { startDemo, type Demo } from "../src/server.ts";
-import { asText } from "../src/json.ts";
 import { said } from "./requests.ts";
 
 let demo: Demo;

@@ -1,8 +1,8 @@
 import { pino, type Logger } from "pino";
 import type { Redactor } from "@deltawire/agent";
 import type { TaskTree } from "@deltawire/tasks";
+import { parseJson } from "@deltawire/wire";
 import type { LogLevel } from "./config/config.ts";
-import { parseJson } from "./json.ts";
 import type { ExchangeRecord } from "./upstream/upstream-client.ts";
 
 export type Log = Logger;

@@ -1,7 +1,6 @@
-import type { JsonObject } from "@deltawire/wire";
+import { asText, type JsonObject } from "@deltawire/wire";
 import { describe, expect, test } from "vitest";
 import { toneFor } from "@deltawire/demo";
-import { asText } from "../src/json.ts";
 import {
   aDemo,
   answers,

@@ -1,7 +1,6 @@
 import { ModelError, type RoundNotes } from "@deltawire/agent";
-import type { JsonObject } from "@deltawire/wire";
+import { asText, type JsonObject } from "@deltawire/wire";
 import { afterEach, expect } from "vitest";
-import { asText } from "../src/json.ts";
 import { readConfig } from "../src/config/read.ts";
 import { startDemo, type Demo, type DemoOptions } from "@deltawire/demo";
 import type { RoundLine } from "../src/log.ts";

@@ -6,7 +6,7 @@ export {
   type StreamMachine,
 } from "./machine.ts";
 export { WireError, type WireErrorCode } from "./error.ts";
-export type { JsonObject, JsonValue } from "./json.ts";
+export { asText, isObject, parseJson, type JsonObject, type JsonValue } from "./json.ts";
 export {
   defaultJsonLimits,
   describeJsonLimit,

@@ -8,6 +8,11 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** Returns a string unchanged, and "" for anything else. */
+export function asText(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
 /** A string that says something, or undefined: servers send `""` and `null` where they mean "absent". */
 export function nonEmptyString(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
@@ -22,7 +27,7 @@ export function repeatableString(value: unknown): string | undefined {
   return text === undefined || text.length > longestRepeated ? undefined : text;
 }
 
-/** JSON.parse that answers undefined for text that is not JSON. */
+/** Returns undefined for text that is not JSON. */
 export function parseJson(text: string): JsonValue | undefined {
   try {
     return JSON.parse(text) as JsonValue;

@@ -1,6 +1,5 @@
 import type { ModelOptions } from "@deltawire/tasks/chats";
-import type { JsonObject, JsonValue } from "@deltawire/wire";
-import { isObject } from "../json.ts";
+import { isObject, type JsonObject, type JsonValue } from "@deltawire/wire";
 import type { ModelAbilities } from "../model.ts";
 import { optionProblems } from "./option-values.ts";
 

@@ -1,5 +1,4 @@
-import type { JsonValue } from "@deltawire/wire";
-import { isObject } from "../json.ts";
+import { isObject, type JsonValue } from "@deltawire/wire";
 import { misspelled } from "./misspelled.ts";
 
 /** What a value has to be, in words; undefined: it is. */

@@ -1,5 +1,4 @@
-import type { JsonObject, JsonValue, ResponsesRequest } from "@deltawire/wire";
-import { isObject } from "../json.ts";
+import { isObject, type JsonObject, type JsonValue, type ResponsesRequest } from "@deltawire/wire";
 import { isBase64, maskedDataUrl, maskedFileData } from "./masked-file.ts";
 import { privacyRule } from "./privacy-rule.ts";
 import type { Vault } from "./vault.ts";

@@ -1,5 +1,4 @@
-import type { JsonObject, JsonValue, ResponseEvent } from "@deltawire/wire";
-import { isObject } from "../json.ts";
+import { isObject, type JsonObject, type JsonValue, type ResponseEvent } from "@deltawire/wire";
 import { StreamUnmasker } from "./unmask-stream.ts";
 import type { Vault } from "./vault.ts";
 

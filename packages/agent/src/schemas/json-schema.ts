@@ -1,5 +1,4 @@
-import type { JsonObject, JsonValue } from "@deltawire/wire";
-import { isObject } from "../json.ts";
+import { isObject, type JsonObject, type JsonValue } from "@deltawire/wire";
 import { SchemaIndex, type SchemaResource, type SchemaTarget } from "./schema-index.ts";
 import { PatternTester } from "./test-pattern.ts";
 

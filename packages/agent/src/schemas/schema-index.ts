@@ -1,5 +1,4 @@
-import type { JsonObject, JsonValue } from "@deltawire/wire";
-import { isObject } from "../json.ts";
+import { isObject, type JsonObject, type JsonValue } from "@deltawire/wire";
 
 /** A schema with an address of its own: the document, or a part of it with `$id`. */
 export interface SchemaResource {

@@ -1,5 +1,4 @@
-import { SseDecoder, type JsonObject, type SseEvent } from "@deltawire/wire";
-import { parseJson } from "../../src/json.ts";
+import { parseJson, SseDecoder, type JsonObject, type SseEvent } from "@deltawire/wire";
 import type { ClientReply } from "./client.ts";
 import { chatFaults, responsesFaults } from "./judge-events.ts";
 import { insidesIn } from "./secrets.ts";

@@ -1,5 +1,4 @@
-import type { JsonObject, JsonValue } from "@deltawire/wire";
-import { isObject } from "../json.ts";
+import { isObject, type JsonObject, type JsonValue } from "@deltawire/wire";
 
 /**
  * What an error says of one request's own content, and not of the server: no later request may suffer for it.

@@ -1,5 +1,4 @@
-import type { JsonObject, JsonValue } from "@deltawire/wire";
-import { isObject, parseJson } from "../json.ts";
+import { isObject, parseJson, type JsonObject, type JsonValue } from "@deltawire/wire";
 import {
   refusedParameters,
   stepsOf,

@@ -1,8 +1,7 @@
-import { refusesHistory, type JsonObject } from "@deltawire/wire";
+import { isObject, refusesHistory, type JsonObject } from "@deltawire/wire";
 import { effortForms, effortsIn, isServersMatter } from "./efforts.ts";
 import type { Change, KnownRefusal, Tried } from "./lesson.ts";
 import { onceIf, saysCombination } from "./own-content.ts";
-import { isObject } from "../json.ts";
 import { objectsIn } from "./sent.ts";
 
 /** What Responses upstreams have against a request, in their words, and where these were seen. */

@@ -1,5 +1,4 @@
-import type { JsonObject, JsonValue, Profile } from "@deltawire/wire";
-import { isObject } from "../json.ts";
+import { isObject, type JsonObject, type JsonValue, type Profile } from "@deltawire/wire";
 
 /** What stood in a Chat request that was refused: a lesson that could not have changed it is none. */
 

@@ -1,9 +1,8 @@
 import type { ModelType } from "@deltawire/tasks/chats";
-import type { JsonObject, JsonValue, ResponsesRequest } from "@deltawire/wire";
+import { isObject, type JsonObject, type JsonValue, type ResponsesRequest } from "@deltawire/wire";
 import type { MediaParameter } from "../learning/lesson.ts";
 import type { MediaQuirks } from "../learning/media-refusals.ts";
 import { Problem } from "../problem.ts";
-import { isObject } from "../json.ts";
 import { unreachable } from "../unreachable.ts";
 import { extensionOf } from "./media-types.ts";
 import { lastUserMessage, type GivenFile, type UserMessage } from "./user-message.ts";

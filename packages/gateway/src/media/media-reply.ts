@@ -1,12 +1,13 @@
 import { bareType } from "@deltawire/tasks";
 import {
+  isObject,
+  parseJson,
   reportsError,
   SseDecoder,
   upstreamFailure,
   type JsonObject,
   type SseEvent,
 } from "@deltawire/wire";
-import { isObject, parseJson } from "../json.ts";
 import { refusedBy, type FailedOutcome } from "../upstream/failure.ts";
 import type { MediaUsage } from "./usage.ts";
 

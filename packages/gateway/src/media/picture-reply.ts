@@ -1,5 +1,4 @@
-import type { JsonObject } from "@deltawire/wire";
-import { asText, isObject, parseJson } from "../json.ts";
+import { asText, isObject, parseJson, type JsonObject } from "@deltawire/wire";
 import type { FailedOutcome } from "../upstream/failure.ts";
 import {
   brokenOff,

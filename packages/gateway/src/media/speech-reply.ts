@@ -1,6 +1,5 @@
 import { bareType } from "@deltawire/tasks";
-import type { JsonObject } from "@deltawire/wire";
-import { isObject, parseJson } from "../json.ts";
+import { isObject, parseJson, type JsonObject } from "@deltawire/wire";
 import type { FailedOutcome } from "../upstream/failure.ts";
 import { brokenOff, errorOf, unreadable, type MediaReply, type ReplyHead } from "./media-reply.ts";
 import { soundTypeOf, typeOfBytes } from "./media-types.ts";

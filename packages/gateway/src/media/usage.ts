@@ -1,5 +1,4 @@
-import type { ResponseUsage } from "@deltawire/wire";
-import { isObject } from "../json.ts";
+import { isObject, type ResponseUsage } from "@deltawire/wire";
 
 /** What an endpoint for media charges for, beside tokens. */
 export interface MediaUsage extends ResponseUsage {

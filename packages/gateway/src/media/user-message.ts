@@ -1,6 +1,12 @@
 import { readDataUrl } from "@deltawire/tasks";
-import type { ContentPart, InputItem, JsonObject, ResponsesRequest } from "@deltawire/wire";
-import { asText, isObject } from "../json.ts";
+import {
+  asText,
+  isObject,
+  type ContentPart,
+  type InputItem,
+  type JsonObject,
+  type ResponsesRequest,
+} from "@deltawire/wire";
 import { soundTypeOf, surerType, typeOfBytes } from "./media-types.ts";
 
 /** A picture or a sound that came with the words. */

@@ -1,7 +1,6 @@
-import { describeJsonLimit, errorObject, findExceededJsonLimit } from "@deltawire/wire";
+import { describeJsonLimit, errorObject, findExceededJsonLimit, parseJson } from "@deltawire/wire";
 import type { UpstreamConfig } from "../config/config.ts";
 import { notSet } from "../config/upstream.ts";
-import { parseJson } from "../json.ts";
 import { unreachable } from "../unreachable.ts";
 import type { Outcome } from "../upstream/failure.ts";
 import type { Upstream } from "../upstream/upstream.ts";

@@ -1,5 +1,4 @@
-import { isObject } from "../json.ts";
-import { effortLadder, type JsonObject } from "@deltawire/wire";
+import { effortLadder, isObject, type JsonObject } from "@deltawire/wire";
 
 /** What an upstream's own list says about a model; what it does not say is undefined. */
 export interface DiscoveredModel {

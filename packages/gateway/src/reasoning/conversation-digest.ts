@@ -1,6 +1,5 @@
 import { createHash, type Hash } from "node:crypto";
-import type { InputItem, JsonValue } from "@deltawire/wire";
-import { isObject, parseJson } from "../json.ts";
+import { isObject, parseJson, type InputItem, type JsonValue } from "@deltawire/wire";
 
 /**
  * Digests of what precedes each reply in a conversation: what users wrote, what models answered and called, and what tools

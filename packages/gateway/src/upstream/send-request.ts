@@ -1,6 +1,5 @@
-import { findExceededJsonLimit, type StreamEnd } from "@deltawire/wire";
+import { findExceededJsonLimit, parseJson, type StreamEnd } from "@deltawire/wire";
 import type { Dispatcher } from "undici";
-import { parseJson } from "../json.ts";
 import { isOutOfFiles } from "../problem.ts";
 import { causeOf, type Outcome } from "./failure.ts";
 import type { Beating, Heartbeat } from "./heartbeat.ts";

@@ -1,4 +1,4 @@
-import { parseJson } from "../../../src/json.ts";
+import { parseJson } from "@deltawire/wire";
 
 /** Fields of replies whose values are good for later requests. */
 const names = [

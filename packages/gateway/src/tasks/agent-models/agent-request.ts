@@ -1,7 +1,11 @@
 import { inputPart, type TaskRequest } from "@deltawire/agent";
 import type { ContentPart } from "@deltawire/tasks";
-import type { ContentPart as WirePart, InputItem, ResponsesRequest } from "@deltawire/wire";
-import { isObject } from "../../json.ts";
+import {
+  isObject,
+  type ContentPart as WirePart,
+  type InputItem,
+  type ResponsesRequest,
+} from "@deltawire/wire";
 import type { ClientRequest } from "../../relay/plan.ts";
 import { invalid, parseBody } from "../../parse-body.ts";
 import { taskRequest } from "../task-request.ts";

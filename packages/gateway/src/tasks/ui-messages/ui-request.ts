@@ -1,8 +1,8 @@
 import type { TaskRequest } from "@deltawire/agent";
 import { uiInput, type UiApproval } from "@deltawire/tasks";
 import { list, optionalFields } from "@deltawire/tasks/chats";
+import { isObject } from "@deltawire/wire";
 import * as v from "valibot";
-import { isObject } from "../../json.ts";
 import { invalid, parseBody } from "../../parse-body.ts";
 import { taskRequest } from "../task-request.ts";
 import { historyItems } from "./ui-history.ts";

@@ -1,5 +1,0 @@
-import type { JsonObject } from "@deltawire/wire";
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
