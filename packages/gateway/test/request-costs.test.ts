@@ -3,7 +3,7 @@ import { join } from "node:path";
 import * as zlib from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { longestTurn, slowdown } from "../../../test/work-time.ts";
-import { acceptedEncoding } from "../src/http/accept-encoding.ts";
+import { acceptedEncoding } from "../src/http/serve-page.ts";
 import { temporaryFolder } from "./deltawire-process.ts";
 import { ask, say } from "./raw-http.ts";
 import { hello, helloChat, scene, until } from "./scene.ts";

@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { ClientConfig } from "../config/config.ts";
 import type { ExchangeRecord } from "../upstream/upstream-client.ts";
 import { Problem } from "../problem.ts";
@@ -78,4 +78,10 @@ export function chosen<Word extends string>(
     `${header}: expected one of ${words.join(", ")}, got "${String(given)}"`,
     { param: header },
   );
+}
+
+/** True if the client has this version already: the reply is 304. */
+export function matchesEtag(etag: string, headers: IncomingHttpHeaders): boolean {
+  const known = (headers["if-none-match"] ?? "").split(",").map((each) => each.trim());
+  return known.includes(etag) || known.includes("*");
 }

@@ -1,11 +1,13 @@
 import { invalid } from "../parse-body.ts";
 
-const mostListed = 100;
+/** The longest page of a list. */
+export const maxListed = 100;
+export const defaultListed = 20;
 
 export function readLimit(query: URLSearchParams): number {
-  const limit = query.get("limit") ?? "20";
-  if (!/^\d{1,3}$/.test(limit) || Number(limit) < 1 || Number(limit) > mostListed)
-    throw invalid("limit", `expected a whole number from 1 to ${mostListed}`);
+  const limit = query.get("limit") ?? String(defaultListed);
+  if (!/^\d{1,3}$/.test(limit) || Number(limit) < 1 || Number(limit) > maxListed)
+    throw invalid("limit", `expected a whole number from 1 to ${maxListed}`);
   return Number(limit);
 }
 

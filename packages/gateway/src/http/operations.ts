@@ -22,8 +22,10 @@ import {
 import * as v from "valibot";
 import { taskRequest } from "../tasks/task-request.ts";
 import { uiMessagesBody } from "../tasks/ui-messages/ui-request.ts";
+import { defaultListed, maxListed } from "./listed-page.ts";
 import * as reply from "./reply-schemas.ts";
 import type { RouteName } from "./routes.ts";
+import { exportFormats, maxQueryCharacters } from "./serve-chats.ts";
 import { signInBody } from "./serve-session.ts";
 
 /* What the OpenAPI document says of each route beside its path and summary. */
@@ -108,7 +110,7 @@ const text = v.string();
 const whether = v.boolean();
 const limit = query(
   "limit",
-  v.pipe(integer(1), v.maxValue(100), v.metadata({ default: 20 })),
+  v.pipe(integer(1), v.maxValue(maxListed), v.metadata({ default: defaultListed })),
   "How many.",
 );
 const before = (more = "") => query("before", text, `\`next_before\` of the page before.${more}`);
@@ -289,7 +291,7 @@ export const operations: Readonly<Record<RouteName, Operation>> = {
       query("deleted", whether, "`true`: those that are deleted. Not with `q`."),
       query(
         "q",
-        v.pipe(text, v.maxLength(200)),
+        v.pipe(text, v.maxLength(maxQueryCharacters)),
         "Those in which a title or a message has all of these words.",
       ),
     ],
@@ -385,10 +387,7 @@ export const operations: Readonly<Record<RouteName, Operation>> = {
     parameters: [
       query(
         "format",
-        v.pipe(
-          v.picklist(["markdown", "html", "json", "openai", "glued"]),
-          v.metadata({ default: "markdown" }),
-        ),
+        v.pipe(v.picklist(exportFormats), v.metadata({ default: "markdown" })),
         "Only `json` holds everything, and can be imported whole.",
       ),
     ],

@@ -95,8 +95,11 @@ async function listChats({ response, url }: Call, { store }: ChatServer): Promis
   const before = query.get("before");
   const deleted = yesOrNo(query, "deleted");
   if (words !== null) {
-    if (words.trim() === "" || words.length > longestQuery)
-      throw invalid("q", `expected words to look for, ${longestQuery} characters at the most`);
+    if (words.trim() === "" || words.length > maxQueryCharacters)
+      throw invalid(
+        "q",
+        `expected words to look for, ${maxQueryCharacters} characters at the most`,
+      );
     if (before !== null) throw invalid("before", "what is found has no pages; raise the limit");
     if (deleted) throw invalid("deleted", "what is deleted is not searched; restore it first");
     const data = await store.searchChats(words, { limit, ...ofTag });
@@ -120,7 +123,7 @@ async function listChats({ response, url }: Call, { store }: ChatServer): Promis
 }
 
 /** What the store looks for at the most. */
-const longestQuery = 200;
+export const maxQueryCharacters = 200;
 
 async function createChat(call: Call, server: ChatServer): Promise<void> {
   const asked = await readBody(call, newChatBody, { whenEmpty: {} });
@@ -175,12 +178,18 @@ async function extractChat(call: Call, server: ChatServer): Promise<void> {
   sendNew(call, await madeOnce(call, server, node_id, make));
 }
 
-const formats: readonly ExportFormat[] = ["markdown", "html", "json", "openai", "glued"];
+export const exportFormats = [
+  "markdown",
+  "html",
+  "json",
+  "openai",
+  "glued",
+] as const satisfies readonly ExportFormat[];
 
 async function exportChat({ response, rest, url }: Call, { chats }: ChatServer): Promise<void> {
   const asked = url.searchParams.get("format") ?? "markdown";
-  const format = formats.find((each) => each === asked);
-  if (format === undefined) throw invalid("format", `expected one of ${formats.join(", ")}`);
+  const format = exportFormats.find((each) => each === asked);
+  if (format === undefined) throw invalid("format", `expected one of ${exportFormats.join(", ")}`);
   const { title, text, mediaType, extension } = await chats.exportAs(rest, format);
   response.writeHead(200, {
     "content-type": `${mediaType}; charset=utf-8`,

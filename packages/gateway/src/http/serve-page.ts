@@ -1,7 +1,5 @@
-import { acceptedEncoding } from "./accept-encoding.ts";
 import { encodings, type BuiltPage, type PageFile } from "./built-page.ts";
-import type { Call } from "./call.ts";
-import { matchesEtag } from "./etag.ts";
+import { matchesEtag, type Call } from "./call.ts";
 import { Problem } from "../problem.ts";
 
 /** What came from the build may run, and nothing else: what a model writes stays text. */
@@ -65,4 +63,20 @@ async function sendFile(
     ...(packed === undefined ? {} : { "content-encoding": encoding }),
   });
   return void response.end(body);
+}
+
+/**
+ * Returns the first of `offered` that an Accept-Encoding header accepts; `;q=0` rejects one. Linear in the header: a
+ * header may be 32 KB long.
+ */
+export function acceptedEncoding<Encoding extends string>(
+  header: string | undefined,
+  offered: readonly Encoding[],
+): Encoding | undefined {
+  const accepted = new Set<string>();
+  for (const part of (header ?? "").toLowerCase().split(",")) {
+    const [name = "", weight = ""] = part.split(";", 2);
+    if (!/^q=0(?:\.0*)?$/.test(weight.trim())) accepted.add(name.trim());
+  }
+  return offered.find((encoding) => accepted.has(encoding));
 }

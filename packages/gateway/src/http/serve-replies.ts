@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from "node:http";
 import { decodeChatRequest, decodeResponsesRequest } from "@deltawire/wire";
 import type { ModelTarget } from "../config/config.ts";
 import { clientWires } from "../relay/client-wire.ts";
@@ -7,7 +8,6 @@ import type { Relay } from "../relay/relay.ts";
 import type { ExchangeRecord } from "../upstream/upstream-client.ts";
 import { RequestSource } from "../upstream/request-source.ts";
 import { chosen, sendJson, type Call } from "./call.ts";
-import { isCodex } from "./client-kind.ts";
 import { Problem } from "../problem.ts";
 import { readJson } from "./request-body.ts";
 import { serveAgent, type AgentServer } from "./serve-agent.ts";
@@ -92,4 +92,15 @@ async function serve(
   if (ran === "left") return;
   call.firstByteAt = performance.now();
   sendJson(response, 200, receiver.whole() ?? {});
+}
+
+/**
+ * Whether Codex is asking. It runs every call that it sees done and never looks at the status, so what was cut must be
+ * kept from it; and it stops with a clear text for some failures only when they come inside the stream.
+ */
+function isCodex(headers: IncomingHttpHeaders): boolean {
+  const { originator } = headers;
+  if (typeof originator === "string" && /^codex/i.test(originator)) return true;
+  if (/^codex/i.test(headers["user-agent"] ?? "")) return true;
+  return Object.keys(headers).some((name) => name.startsWith("x-codex-"));
 }
