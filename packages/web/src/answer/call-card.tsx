@@ -80,7 +80,7 @@ function ToolLine({ view }: { view: CallView }) {
     <>
       <Icon name="tool" small />
       <span className="answer-call-name">{call.name}</span>
-      <span className="answer-call-line" dir="auto">
+      <span className="answer-call-line one-line" dir="auto">
         {line}
       </span>
       <CallStatus view={view} />
@@ -100,7 +100,7 @@ function ToolBody({ view }: { view: CallView }) {
         <section className="answer-part" data-failed={hasFailed || undefined}>
           <p className="answer-label">{hasFailed ? words.problem : words.result}</p>
           {blocks.length === 0 ? (
-            <p className="answer-quiet">{words.noResult}</p>
+            <p className="quiet">{words.noResult}</p>
           ) : (
             <Blocks blocks={blocks} isGrowing={state === "running"} />
           )}
@@ -123,7 +123,7 @@ function Arguments({ view: { call, changed } }: { view: CallView }) {
     <section className="answer-part">
       <p className="answer-label">{words.arguments}</p>
       {isEmpty ? (
-        <p className="answer-quiet">{words.noArguments}</p>
+        <p className="quiet">{words.noArguments}</p>
       ) : (
         <LongText text={text} mono label={words.arguments} />
       )}

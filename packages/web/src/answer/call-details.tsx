@@ -48,7 +48,7 @@ const kinds: Readonly<Record<CallState, StatusKind>> = {
 export function AskedByModel({ call }: { call: ToolCallItem }) {
   const words = useWords(answerWords);
   return (
-    <Fold className="answer-quiet" summary={words.askedByModel}>
+    <Fold className="quiet" summary={words.askedByModel}>
       <LongText text={readableArguments(call.arguments)} mono label={words.askedByModel} />
     </Fold>
   );
@@ -65,7 +65,7 @@ export function Decisions({ view: { decisions, changed } }: { view: CallView }) 
     at === changedAt ? inWords.approveChanged : decisionInWords(decision, inWords),
   );
   return (
-    <p className="answer-quiet">
+    <p className="quiet">
       {words.decided}: {told.join(", ")}
     </p>
   );

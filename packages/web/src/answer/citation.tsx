@@ -189,14 +189,14 @@ function SourceContent({ source, onGo }: { source: Source; onGo: () => void }) {
         </a>
       )}
       {blocks.length === 0 ? (
-        <p className="answer-quiet">{words.noBlocks}</p>
+        <p className="quiet">{words.noBlocks}</p>
       ) : (
         <div className="answer-source-blocks">
           <Blocks blocks={blocks} />
         </div>
       )}
       <div className="answer-source-foot">
-        <span className="answer-quiet">{words.foundBy(tool)}</span>
+        <span className="quiet">{words.foundBy(tool)}</span>
         <Button small icon="go" onClick={onGo}>
           {words.goToCall}
         </Button>

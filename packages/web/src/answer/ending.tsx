@@ -31,7 +31,7 @@ export const Ending = memo(function Ending({ status, error, isCut, actions }: En
           </p>
         )}
         {ending.advice !== undefined && <p>{words[ending.advice]}</p>}
-        <p className="answer-quiet">{words.code(ending.code)}</p>
+        <p className="quiet">{words.code(ending.code)}</p>
         {actions !== undefined && <div className="answer-failure-actions">{actions}</div>}
       </div>
     </div>

@@ -32,7 +32,7 @@ export const Said = memo(function Said({ said, isRunning }: SaidProps) {
         </div>
       )}
       <Blocks blocks={item.content.flatMap(mediumOf)} />
-      {!isHeard && <span className="answer-quiet">{isRunning ? waits : words.notHeard}</span>}
+      {!isHeard && <span className="quiet">{isRunning ? waits : words.notHeard}</span>}
       {!isHeard && !isRunning && text !== "" && (
         <Button small onClick={() => putBack(page, chat.chatId, text)}>
           {words.putBack}

@@ -38,7 +38,7 @@ export function SubAgentLine({ view, child }: SubAgentProps) {
         <span className="for-readers">{words.subAgent} </span>
         {child.agent ?? view.call.name}
       </span>
-      <span className="answer-call-line" dir="auto">
+      <span className="answer-call-line one-line" dir="auto">
         {inWords(nowOf(child), words)}
       </span>
       <span className="answer-facts">{factsOf(child, words, format).join(" · ")}</span>

@@ -131,9 +131,7 @@ const Message = memo(function Message({ item }: { item: MessageItem }) {
         ),
       )}
       {isGrowing && isEmpty && <Caret />}
-      {item.status === "incomplete" && !isContinued && (
-        <p className="answer-quiet">{words.cutOff}</p>
-      )}
+      {item.status === "incomplete" && !isContinued && <p className="quiet">{words.cutOff}</p>}
     </div>
   );
 });

@@ -77,7 +77,7 @@ export function ApprovalCard({ pending, place, hasKeys = false, onDecided }: App
       <WhyAsked pending={pending} words={words} />
       <Matter pending={pending} words={words} />
       {expires_at !== undefined && (
-        <p className="approvals-quiet">{words.expires(format.exactly(expires_at))}</p>
+        <p className="quiet">{words.expires(format.exactly(expires_at))}</p>
       )}
       {written === undefined ? (
         <Choices
@@ -147,7 +147,7 @@ function Origin({ pending: { chat, agent, depth }, words }: PartProps) {
   const name = chat && nameInList(chat);
   const who = depth > 0 ? `${words.subAgent} ${agent}` : agent;
   return (
-    <p className="approvals-quiet">
+    <p className="quiet">
       {words.by(who)}
       {chat !== undefined && (
         <>
@@ -241,7 +241,7 @@ function ExecutedArguments({ pending: { approval, call }, words }: ExecutedArgum
   const text = readableArguments(expanded?.text ?? call?.arguments ?? "");
   return (
     <>
-      {expanded !== undefined && <p className="approvals-quiet">{note}</p>}
+      {expanded !== undefined && <p className="quiet">{note}</p>}
       <LongText text={text || words.noArguments} mono label={words.arguments} />
     </>
   );
@@ -271,7 +271,7 @@ function LongArguments({ expanded: { head, tail, length, url }, note, words }: L
   const excerpt = `${revealed(head)}\n\n[… ${words.leftOut(left)} …]\n\n${revealed(tail)}`;
   return (
     <>
-      <p className="approvals-quiet">
+      <p className="quiet">
         {note} {words.lengthOfArguments(length)}
       </p>
       <LongText text={complete ?? excerpt} mono label={words.arguments} />

@@ -85,7 +85,7 @@ export function DecisionForm(props: DecisionFormProps) {
         />
       </Field>
       {writing === "arguments" && pending.approval.expanded_arguments !== undefined && (
-        <p className="approvals-quiet">{words.referencesHint}</p>
+        <p className="quiet">{words.referencesHint}</p>
       )}
       {writing === "arguments" && <Expected pending={pending} words={words} />}
       <div className="approvals-choices">

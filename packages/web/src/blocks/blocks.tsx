@@ -209,7 +209,7 @@ function FileLink({ block }: { block: FileBlock }) {
       <span className="blocks-file-name" dir="auto">
         {name}
       </span>
-      {media_type !== undefined && <span className="blocks-quiet">{media_type}</span>}
+      {media_type !== undefined && <span className="quiet">{media_type}</span>}
       <Icon name="download" small />
     </a>
   );
@@ -223,7 +223,7 @@ interface ElsewhereProps {
 /** The page fetches nothing from outside: a reader may. */
 function Elsewhere({ address, named }: ElsewhereProps) {
   const words = useWords(blockWords);
-  if (address.is === "unusable") return <p className="blocks-quiet">{words.notShown}</p>;
+  if (address.is === "unusable") return <p className="quiet">{words.notShown}</p>;
   return (
     <a
       className="file-box blocks-file"

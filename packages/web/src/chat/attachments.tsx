@@ -86,7 +86,7 @@ function FileCard({ attachment, isOwn }: { attachment: Attachment; isOwn: boolea
   const inside = (
     <>
       <Icon name={kind === "image" ? "image" : kind === "audio" ? "sound" : "file"} />
-      <span className="chat-file-name" dir="auto">
+      <span className="one-line" dir="auto">
         {name}
       </span>
       <span className="chat-file-about">{about.filter(Boolean).join(" · ")}</span>

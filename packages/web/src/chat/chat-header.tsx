@@ -231,7 +231,7 @@ function ChatTitle({ chat, name, isEditing, onEdit }: ChatTitleProps) {
   if (isEditing) return <TitleField chat={chat} name={name} onDone={() => onEdit(false)} />;
   return (
     <div className="chat-title">
-      <h1 dir="auto" title={name}>
+      <h1 className="one-line" dir="auto" title={name}>
         {name === "" ? words.untitled : name}
       </h1>
       <IconButton icon="edit" small label={words.rename} onClick={() => onEdit(true)} />

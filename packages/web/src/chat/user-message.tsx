@@ -96,7 +96,7 @@ function Contexts({ contexts }: { contexts: readonly ContextSnippet[] }) {
         <>
           <Icon name={kinds[kind].icon} small />
           <span className="chat-context-kind">{words[kinds[kind].word] as string}</span>
-          <span className="chat-context-title" dir="auto">
+          <span className="chat-context-title one-line" dir="auto">
             {title}
           </span>
           <span className="chat-file-about">{words.letters(format.tokens(text.length))}</span>

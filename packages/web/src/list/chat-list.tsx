@@ -102,7 +102,9 @@ export function ChatList({ onChosen }: ChatListProps) {
         {shown === "chats" && tag !== undefined && (
           <span className="tag list-filter">
             <Icon name="tag" small />
-            <span dir="auto">{tag}</span>
+            <span className="one-line" dir="auto">
+              {tag}
+            </span>
             <IconButton
               icon="close"
               small

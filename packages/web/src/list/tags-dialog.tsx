@@ -56,7 +56,7 @@ export function TagsDialog({ chat, known, onClose, onSaved }: TagsDialogProps) {
     >
       <div className="list-tagging">
         {tags.length === 0 ? (
-          <p className="list-quiet">{words.noTags}</p>
+          <p className="quiet">{words.noTags}</p>
         ) : (
           <ul className="list-chips">
             {tags.map((tag) => (

@@ -64,7 +64,7 @@ export function Compare({ open, chat, choices, onChange, onShowInChat, onBack }:
     <section className="tree-compare" aria-label={words.comparison}>
       <header className="tree-bar-top">
         <IconButton ref={back} icon="back" label={words.backToTree} onClick={onBack} />
-        <h1>{words.comparison}</h1>
+        <h1 className="one-line">{words.comparison}</h1>
         <Switch
           label={words.differences}
           checked={wantsDiff && !isRunning}
@@ -152,7 +152,9 @@ function Side({ open, chat, choice, letter, parts, drawn, onChange, onShowInChat
         <span className="tree-side-letter" aria-hidden="true">
           {letter}
         </span>
-        <h2 dir="auto">{who}</h2>
+        <h2 className="one-line" dir="auto">
+          {who}
+        </h2>
         {node.versions.length > 1 && (
           <Select
             aria-label={`${words.version} ${letter}`}

@@ -27,7 +27,7 @@ export function SidePanel(props: SidePanelProps) {
   return (
     <aside className="tree-panel" aria-label={words.panel}>
       <header className="tree-panel-head">
-        <h2 dir="auto">
+        <h2 className="one-line" dir="auto">
           {node === undefined
             ? words.separator
             : node.kind === "user"
@@ -55,7 +55,7 @@ export function SidePanel(props: SidePanelProps) {
       {/* Long answers are scrolled by keys too. */}
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
       <div className="tree-panel-body" role="region" aria-label={words.panel} tabIndex={0}>
-        {isSeparator && <p className="tree-quiet">{words.separatorText}</p>}
+        {isSeparator && <p className="quiet">{words.separatorText}</p>}
         {node !== undefined && version !== undefined && (
           <>
             <VersionBody chat={chat} node={node} version={version} />

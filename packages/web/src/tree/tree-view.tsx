@@ -159,8 +159,10 @@ function ReadyTree({ open, chat }: { open: OpenChat; chat: Chat }) {
         >
           <Icon name="back" />
         </a>
-        <h1 dir="auto">{chat.title === "" ? words.untitled : chat.title}</h1>
-        <span className="tree-quiet">{countsOf(tree, words.count)}</span>
+        <h1 className="one-line" dir="auto">
+          {chat.title === "" ? words.untitled : chat.title}
+        </h1>
+        <span className="quiet">{countsOf(tree, words.count)}</span>
       </header>
       <div className="tree-area">
         {tree.size === 0 ? (

@@ -30,7 +30,7 @@ export function VersionBody({ chat, node, version }: VersionProps & { chat: Open
         {version.text === "" ? words.saysNothing : version.text}
       </div>
       {beside.length > 0 && (
-        <p className="tree-quiet" dir="auto">
+        <p className="quiet" dir="auto">
           {words.attachments}: {beside.join(", ")}
         </p>
       )}
