@@ -62,5 +62,5 @@ export { checkPrivacyFields } from "./privacy/check-fields.ts";
 export { maskedModel } from "./privacy/masked-model.ts";
 export { maskedTool } from "./privacy/masked-tool.ts";
 export { PrivacyError, type PrivacyErrorCode } from "./privacy/privacy-error.ts";
-export { privacyRule } from "./privacy/privacy-rule.ts";
+export { privacyRule } from "./privacy/masked-request.ts";
 export { Vault } from "./privacy/vault.ts";

@@ -1,7 +1,7 @@
 import { answerChain, chosenVersion } from "@deltawire/tasks/chats";
 import type { AnswerNode, AnswerVersion, KeptChat, NewAnswer } from "@deltawire/tasks/chats";
 import { messageOf } from "../event-text.ts";
-import { maskOf } from "../privacy/mask-of.ts";
+import { maskOf } from "../privacy/vault.ts";
 import { asVersionOf, nodeIn, shown, type Place } from "./answer-place.ts";
 import type { ChatAgents } from "./chat-agent.ts";
 import { ChatError } from "./chat-error.ts";

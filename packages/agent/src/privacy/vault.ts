@@ -1,4 +1,5 @@
-import type { Placeholder, PrivacyField } from "@deltawire/tasks/chats";
+import { createHash } from "node:crypto";
+import type { ChatSettings, Placeholder, PrivacyField } from "@deltawire/tasks/chats";
 import { runAtOnce } from "../event-loop.ts";
 import { checkPrivacyFields } from "./check-fields.ts";
 import { wordAround } from "./edges.ts";
@@ -374,4 +375,11 @@ function betweenPlaceholders(span: Span, text: string): Span[] {
     start = end + 1;
   }
   return parts;
+}
+
+/** Which mask is on: the same for the same fields of one chat, as each has placeholders of its own. Undefined: none is. */
+export function maskOf(chatId: string, privacy: ChatSettings["privacy"]): string | undefined {
+  if (privacy?.enabled !== true || privacy.fields.length === 0) return undefined;
+  const mask = JSON.stringify([chatId, privacy.fields]);
+  return createHash("sha256").update(mask).digest("hex").slice(0, 16);
 }

@@ -1,11 +1,11 @@
 import { parse, TomlError } from "smol-toml";
 import { readAgents } from "./agents.ts";
 import { pointsAtGateway } from "./base-url.ts";
-import type { Beside } from "./beside.ts";
+import { pathFrom, type Beside } from "./beside.ts";
 import { readChats } from "./chats.ts";
 import { isCodexConfig, readCodexProviders, withoutCodexSettings } from "./codex-providers.ts";
-import type { Config, UpstreamConfig } from "./config.ts";
-import { placesOf } from "./decode.ts";
+import type { Config, StoreConfig, UpstreamConfig } from "./config.ts";
+import { decodeSection, placesOf } from "./decode.ts";
 import { isTable, type Reading, type Table } from "./decode-value.ts";
 import { readMcpServers } from "./mcp.ts";
 import { readModelNames } from "./model-names.ts";
@@ -14,7 +14,6 @@ import { ConfigError, Problems, type Place } from "./problems.ts";
 import type { Environment } from "./secret.ts";
 import { readServer, type ServerOverrides } from "./server.ts";
 import { readSkills } from "./skills.ts";
-import { readStore } from "./store.ts";
 import { tomlMistake } from "./toml-mistake.ts";
 import { readTools } from "./tools.ts";
 import { readUpstreams } from "./upstream.ts";
@@ -159,4 +158,15 @@ function allUpstreams(
   for (const upstream of overrides?.upstreams ?? [])
     found.set(upstream.name, { name: upstream.name, upstream, place: "--upstream" });
   return found;
+}
+
+/** `[store]`: where tasks are stored, and for how long. */
+function readStore(table: unknown, beside: Beside, reading: Reading): StoreConfig {
+  const given = decodeSection("store", table, ["store"], reading);
+  return {
+    enabled: given.enabled,
+    path: given.path === undefined ? undefined : pathFrom(beside, given.path),
+    keepDays: given.keep_days === 0 ? undefined : given.keep_days,
+    maxMb: given.max_mb,
+  };
 }
