@@ -90,12 +90,7 @@ function parseToml(text: string, file: string): Table {
     return parse(text);
   } catch (error) {
     if (!(error instanceof TomlError)) throw error;
-    // The rest of its message shows the line, and a key may stand in it.
-    const [first = ""] = error.message.split("\n", 1);
-    const reason = first.replace(/^Invalid TOML document: /, "");
-    const { line, column } = error;
-    const mistake = tomlMistake(text, { line, column, reason });
-    throw new ConfigError([`${file}:${line}:${column}: ${mistake}`]);
+    throw new ConfigError([`${file}:${tomlMistake(text, error)}`]);
   }
 }
 

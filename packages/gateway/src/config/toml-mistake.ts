@@ -1,19 +1,21 @@
-/** Where the parser stopped, and what it said. Lines and columns count from 1. */
-export interface TomlFault {
-  readonly line: number;
-  readonly column: number;
-  readonly reason: string;
-}
+import type { TomlError } from "smol-toml";
 
 /**
- * What is most likely wrong with a file that is no TOML, and what to write instead. Values are never repeated: one of them may
- * be a key.
+ * Returns what is most likely wrong with a file that is not TOML, with line and column, and what to write instead. Values are
+ * never repeated: one of them may be a key.
  */
-export function tomlMistake(text: string, fault: TomlFault): string {
+export function tomlMistake(text: string, error: TomlError): string {
+  return `${error.line}:${error.column}: ${likelyMistake(text, error)}`;
+}
+
+function likelyMistake(text: string, fault: TomlError): string {
   const lines = text.split(/\r?\n/);
   const line = lines[fault.line - 1] ?? "";
+  // The rest of the message shows the line.
+  const [reason = ""] = fault.message.replace(/^Invalid TOML document: /, "").split("\n", 1);
   const context: Context = {
-    ...fault,
+    line: fault.line,
+    reason,
     lines,
     bare: line.trim(),
     code: withoutStrings(line).trim(),
@@ -24,10 +26,13 @@ export function tomlMistake(text: string, fault: TomlFault): string {
     const found = rule(context);
     if (found !== undefined) return found;
   }
-  return `${fault.reason}; see https://toml.io for how it is written`;
+  return `${reason}; see https://toml.io for how it is written`;
 }
 
-interface Context extends TomlFault {
+interface Context {
+  /** Where the parser stopped, counted from 1, and what it said. */
+  readonly line: number;
+  readonly reason: string;
   readonly lines: readonly string[];
   /** The line. */
   readonly bare: string;

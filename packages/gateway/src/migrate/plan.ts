@@ -103,12 +103,7 @@ function parsed(text: string, file: string): Table {
     return parse(text, { integersAsBigInt: "asNeeded" });
   } catch (error) {
     if (!(error instanceof TomlError)) throw error;
-    // The rest of its message shows the line, and a key may stand in it.
-    const [reason = ""] = error.message.split("\n", 1);
-    const { line, column } = error;
-    throw new MigrationError(
-      `${file}:${line}:${column}: ${tomlMistake(text, { line, column, reason })}`,
-    );
+    throw new MigrationError(`${file}:${tomlMistake(text, error)}`);
   }
 }
 
