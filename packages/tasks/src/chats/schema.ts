@@ -48,6 +48,7 @@ function formatPath(start: string, path: readonly v.IssuePathItem[] = []): strin
  * else, with the names that there are, for it may be the misspelled name of one that is missing; a field that is
  * `undefined` is absent, and with `nullIsAbsent` one that is `null` unless its schema takes null.
  */
+// @__NO_SIDE_EFFECTS__
 export function object<const Entries extends v.ObjectEntries>(
   entries: Entries,
   { nullIsAbsent = false } = {},
@@ -83,6 +84,7 @@ export function issuePath(input: unknown, key: string | number): [v.IssuePathIte
 }
 
 /** A schema that is described as the one and validates as the other. */
+// @__NO_SIDE_EFFECTS__
 function withRun<Schema extends v.GenericSchema>(described: Schema, run: v.GenericSchema): Schema {
   return { ...described, "~run": (dataset, config) => run["~run"](dataset, config) };
 }
@@ -94,6 +96,7 @@ function takesNull(schema: v.ObjectEntries[string] | undefined): boolean {
 type Fields = Readonly<Record<string, v.GenericSchema>>;
 
 /** Entries of an object that need not be there. */
+// @__NO_SIDE_EFFECTS__
 export function optionalFields<const Given extends Fields>(fields: Given) {
   return mapFields(fields, (field) => v.exactOptional(field)) as {
     readonly [Name in keyof Given]: v.ExactOptionalSchema<Given[Name], undefined>;
@@ -101,6 +104,7 @@ export function optionalFields<const Given extends Fields>(fields: Given) {
 }
 
 /** Entries of a patch: absent fields stay, `null` takes one out. */
+// @__NO_SIDE_EFFECTS__
 export function patchFields<const Given extends Fields>(fields: Given) {
   return mapFields(fields, (field) => v.exactOptional(v.nullable(field))) as {
     readonly [Name in keyof Given]: v.ExactOptionalSchema<
@@ -110,6 +114,7 @@ export function patchFields<const Given extends Fields>(fields: Given) {
   };
 }
 
+// @__NO_SIDE_EFFECTS__
 function mapFields<Field>(fields: Fields, map: (field: v.GenericSchema) => Field) {
   return Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, map(field)]));
 }
@@ -123,11 +128,13 @@ export const text = v.pipe(v.string(), wellFormed);
 export const nonEmpty = v.pipe(v.string(), v.nonEmpty(), wellFormed);
 
 /** A string with something to read in it. */
+// @__NO_SIDE_EFFECTS__
 export function words(maxLength: number) {
   return v.pipe(v.string(), v.regex(/\S/, "must not be empty"), v.maxLength(maxLength), wellFormed);
 }
 
 /** A whole number of at least `min`. */
+// @__NO_SIDE_EFFECTS__
 export function integer(min: number) {
   const message = (issue: v.BaseIssue<unknown>): string =>
     `must be a whole number, ${min} or more${got(issue.input)}`;
@@ -137,6 +144,7 @@ export function integer(min: number) {
 /** A number above 0. */
 export const positive = numberAboveZero();
 
+// @__NO_SIDE_EFFECTS__
 function numberAboveZero() {
   const message = (issue: v.BaseIssue<unknown>): string =>
     `must be a number above 0${got(issue.input)}`;
@@ -144,6 +152,7 @@ function numberAboveZero() {
 }
 
 /** Valibot's `array` of readonly types, whose length is looked at before its items. */
+// @__NO_SIDE_EFFECTS__
 export function list<const Item extends v.GenericSchema>(
   item: Item,
   { min = 0, max = 10_000 } = {},
@@ -203,6 +212,7 @@ export const jsonText = v.pipe(
 );
 
 /** Valibot's `union` of a string and something else, whose issues are those of the one that was meant. */
+// @__NO_SIDE_EFFECTS__
 export function stringOr<
   const Text extends v.GenericSchema<string>,
   const Other extends v.GenericSchema,
