@@ -25,7 +25,7 @@ interface ComposerBarProps {
 
 /** What goes with a message beside the words, and who answers it. */
 export function ComposerBar(props: ComposerBarProps) {
-  const { shown, choices, isRunning, onChoose, onPrivacy, onFiles, onText, disabled } = props;
+  const { choices, onFiles, onText, disabled } = props;
   const words = useWords(composerWords);
   const files = useRef<HTMLInputElement>(null);
   return (
@@ -50,16 +50,7 @@ export function ComposerBar(props: ComposerBarProps) {
           { label: words.addText, icon: "quote", run: onText },
         ]}
       />
-      {choices !== undefined && (
-        <Choosers
-          shown={shown}
-          choices={choices}
-          disabled={disabled}
-          isRunning={isRunning}
-          onChoose={onChoose}
-          onPrivacy={onPrivacy}
-        />
-      )}
+      {choices !== undefined && <Choosers {...props} choices={choices} />}
     </div>
   );
 }
@@ -72,13 +63,7 @@ interface ToolsMenuProps {
   disabled: boolean;
 }
 
-interface ChoosersProps extends Omit<ToolsMenuProps, "agent"> {
-  isRunning: boolean;
-  onChoose: (who: Who) => void;
-  onPrivacy: (() => void) | undefined;
-}
-
-function Choosers(props: ChoosersProps) {
+function Choosers(props: ComposerBarProps & { choices: ChatChoices }) {
   const { shown, choices, disabled, isRunning, onChoose, onPrivacy } = props;
   const words = useWords(composerWords);
   const { settings, change } = shown;

@@ -1,21 +1,36 @@
-import { useEffect, useLayoutEffect, useRef, useState, type ReactNode } from "react";
-import { chosenVersion, type Chat, type ChatNode } from "@deltawire/tasks/chats";
+import { memo, useEffect, useLayoutEffect, useRef, useState, type ReactNode } from "react";
+import {
+  chosenVersion,
+  type Chat,
+  type ChatNode,
+  type SeparatorNode,
+} from "@deltawire/tasks/chats";
 import { useCell } from "../hooks/use-cell.ts";
 import { usePage } from "../hooks/use-page.ts";
 import { partsOf } from "../parts-of.ts";
-import { Button } from "../parts/button.tsx";
+import { Button, IconButton } from "../parts/button.tsx";
 import { Icon } from "../parts/icon.tsx";
 import {
   createLazyMountScope,
-  LazyMountContext,
   LazyMount,
+  LazyMountContext,
   useLazyMountScope,
 } from "../parts/lazy-mount.tsx";
+import { unreachable } from "../unreachable.ts";
 import { useWords } from "../words/use-words.ts";
+import { AnswerFrame } from "./answer-frame.tsx";
 import { createFollower, type Follower } from "./follow.ts";
-import { groupSize, guessedHeight, hasNode, placedOn, stretchSize, type Placed } from "./groups.ts";
-import { NodeView } from "./node-view.tsx";
-import { elementId, type Thread } from "./thread.ts";
+import {
+  groupSize,
+  guessedHeight,
+  hasNode,
+  placedOn,
+  stretchSize,
+  type NodeProps,
+  type Placed,
+} from "./groups.ts";
+import { elementId, useThread, type Thread } from "./thread.ts";
+import { UserMessage } from "./user-message.tsx";
 import { chatWords } from "./words.ts";
 
 interface ThreadListProps {
@@ -209,5 +224,37 @@ function Nodes({ placed, isWanted, isLast, children }: NodesProps) {
     >
       {children}
     </LazyMount>
+  );
+}
+
+/** Drawn again only when something of it is another. */
+const NodeView = memo(function NodeView({ node, ...rest }: NodeProps<ChatNode>) {
+  switch (node.kind) {
+    case "user":
+      return <UserMessage node={node} {...rest} />;
+    case "answer":
+      return <AnswerFrame node={node} {...rest} />;
+    case "separator":
+      return <SeparatorLine node={node} isMarked={rest.isMarked} />;
+    default:
+      return unreachable(node);
+  }
+});
+
+function SeparatorLine({ node, isMarked }: { node: SeparatorNode; isMarked: boolean }) {
+  const words = useWords(chatWords);
+  const { chat } = useThread();
+  const remove = () => void chat.deleteNode(node.node_id, "keep");
+  return (
+    <div
+      id={elementId(node.node_id)}
+      className="chat-separator"
+      data-marked={isMarked || undefined}
+      data-node={node.node_id}
+      tabIndex={-1}
+    >
+      <span>{words.separatorText}</span>
+      <IconButton icon="close" small label={words.deleteSeparator} onClick={remove} />
+    </div>
   );
 }
