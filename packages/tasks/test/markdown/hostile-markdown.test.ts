@@ -26,9 +26,7 @@ function depthOf(value: unknown): number {
 }
 
 test.each(names)("%s makes nothing that is deeper than a page can draw", (name) => {
-  const blocks = parseMarkdown(small[name] ?? "");
-  expect(depthOf(blocks)).toBeLessThan(100);
-  expect(() => JSON.stringify(blocks)).not.toThrow();
+  expect(depthOf(parseMarkdown(small[name] ?? ""))).toBeLessThan(100);
 });
 
 test.each(names)("%s that grows is read a few times at the most", patience, (name) => {
