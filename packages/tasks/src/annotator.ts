@@ -1,5 +1,10 @@
-import { CodeSpans, type Marker } from "./code-spans.ts";
 import type { Annotation } from "./items.ts";
+import type { Inline } from "./markdown/blocks.ts";
+import { BlockParser } from "./markdown/block-parser.ts";
+import { CodeRuns } from "./markdown/code-runs.ts";
+import { endMark, resolvedMark, withoutCiteMarks } from "./markdown/cites.ts";
+import { longestPiece, nextPiece, withoutReturn } from "./markdown/line-pieces.ts";
+import { References } from "./markdown/references.ts";
 
 export interface Annotated {
   /** What may be sent now. */
@@ -14,60 +19,23 @@ export function annotate(text: string, known: (n: number) => boolean): Annotatio
   return annotations.concat(annotator.end().annotations);
 }
 
-const TAB = 9;
-const LF = 10;
-const CR = 13;
-const SPACE = 32;
-const HASH = 35;
-const CLOSING_PARENTHESIS = 41;
-const ASTERISK = 42;
-const PLUS = 43;
-const MINUS = 45;
-const DOT = 46;
-const ZERO = 48;
-const NINE = 57;
-const GREATER = 62;
-const OPENING_BRACKET = 91;
-const BACKSLASH = 92;
-const CLOSING_BRACKET = 93;
-const CARET = 94;
-const BACKTICK = 96;
-const TILDE = 126;
-
-const maxDigits = 9;
-const shortestFence = 3;
-const tabWidth = 4;
-/** CommonMark: a closing fence that stands further in belongs to the code. */
-const maxFenceShift = 3;
-
-/** What may stand before a line's own text. */
-type Lead = "nothing" | "bullet" | "number" | "hashes";
-
-type Line =
-  | { at: "lead"; lead: Lead }
-  | { at: "fence"; char: number; length: number }
-  /** After three backticks: a fence, unless another backtick follows in the line. */
-  | { at: "info"; length: number; markers: Marker[] }
-  | { at: "text" }
-  // in fenced code
-  | { at: "code_lead"; quoted: boolean }
-  | { at: "closing"; length: number }
-  | { at: "code" };
-
-interface Fence {
-  char: number;
-  length: number;
-  column: number;
-  quoted: boolean;
+/** A `[^n]` and where it begins. */
+interface Marker {
+  reference: number;
+  start: number;
 }
 
+/** `[^01]` is no marker: nobody has the number 01. */
+const marker = /\[\^([1-9]\d{0,8})\]/g;
+const begunMarker = /^\[(?:\^(?:[1-9]\d{0,8})?)?$/;
+const longestBegun = 11;
+/** So begin lines that are nothing but text, whatever follows. */
+const plainStart = /^(?:[*_]{0,3}[\p{L}\p{N}])/u;
+
 /**
- * Finds `[^n]` in Markdown that comes in pieces. Text is held back only while it may be the beginning of a marker. A
- * backtick may open code or be a backtick, which is known when its partner comes or the paragraph ends: the markers
+ * Finds `[^n]` outside of code in Markdown that comes in pieces. Text is held back only while it may be the beginning of a
+ * marker. A backtick may open code or be a backtick, which is known when its partner comes or the paragraph ends: the markers
  * behind it wait until then, the text does not. What is found does not depend on where the pieces were cut.
- *
- * Code is what stands between backticks, and what is fenced by ``` or ~~~ at any indent, in quotes and lists too. An
- * indented line is not code: in the lists that models write, it mostly is a paragraph.
  */
 export class Annotator {
   /** How many UTF-16 units have been given out. */
@@ -75,182 +43,121 @@ export class Annotator {
 
   readonly #known: (n: number) => boolean;
   #annotations: Annotation[] = [];
-  #position = 0;
-  #line: Line = { at: "lead", lead: "nothing" };
-  #column = 0;
-  #quoted = false;
-  #quotedBefore = false;
-  #heading = false;
-  #fence: Fence | undefined;
-  readonly #spans = new CodeSpans();
-  #backslashes = 0;
-  /** How many backticks have come in a row. */
-  #run = 0;
-  #runEscaped = false;
-  /** The beginning of a marker, which is also what is held back. */
-  #prefix = "";
+  /** The beginning of a marker, which is held back. */
+  #begun = "";
+  /** All so far. The parser reads each as a citation of its place in here, counted from 1. */
+  readonly #markers: Marker[] = [];
+  /** So many are known to be in code, or not to be. */
+  #decided = 0;
+  /** The line that has not ended, as the parser reads it. */
+  #line = "";
+  #inLine = false;
+  readonly #texts = new TextReader((text) => this.#decide(text, true));
+  readonly #parser = new BlockParser(this.#texts);
 
   constructor(known: (n: number) => boolean) {
     this.#known = known;
   }
 
   push(delta: string): Annotated {
-    const before = this.#prefix;
-    for (let at = 0; at < delta.length; at += 1) {
-      this.#read(delta.charCodeAt(at));
-      this.#position += 1;
-    }
-    const text = before + delta;
-    return this.#give(
-      this.#prefix === "" ? text : text.slice(0, text.length - this.#prefix.length),
-    );
+    const text = this.#begun + delta;
+    const bracket = text.lastIndexOf("[");
+    const last = bracket < text.length - longestBegun || bracket === -1 ? "" : text.slice(bracket);
+    this.#begun = begunMarker.test(last) ? last : "";
+    return this.#read(text.slice(0, text.length - this.#begun.length));
   }
 
   end(): Annotated {
-    const rest = this.#prefix;
-    this.#prefix = "";
-    this.#endLine();
-    this.#endBlock();
-    return this.#give(rest);
+    const annotated = this.#read(this.#begun);
+    this.#begun = "";
+    if (this.#line !== "") this.#parser.line(withoutReturn(this.#line), this.#inLine, true);
+    this.#line = "";
+    this.#parser.end(false);
+    return { text: annotated.text, annotations: [...annotated.annotations, ...this.#taken()] };
   }
 
-  #give(text: string): Annotated {
-    const annotations = this.#annotations;
-    this.#annotations = [];
+  #read(text: string): Annotated {
+    const before = this.#markers.length;
+    this.#line += this.#withMarks(text);
     this.length += text.length;
-    return { text, annotations };
+    if (text.includes("\n") || this.#line.length > longestPiece) this.#readLines();
+    if (this.#markers.length > before && this.#decided < this.#markers.length) this.#lookAhead();
+    return { text, annotations: this.#taken() };
   }
 
-  #read(char: number): void {
-    const line = this.#line;
-    if (char === LF) {
-      this.#endLine();
-      return;
-    }
-    switch (line.at) {
-      case "text":
-      case "info":
-        this.#readText(char);
-        return;
-      case "code":
-        return;
-      case "lead":
-        this.#readLead(line.lead, char);
-        return;
-      case "fence":
-        this.#readFence(line, char);
-        return;
-      case "code_lead":
-        this.#readCodeLead(line, char);
-        return;
-      case "closing":
-        if (char === this.#fence?.char && line.length >= 0) line.length += 1;
-        else if (isBlank(char) && line.length >= (this.#fence?.length ?? 0)) line.length = closed;
-        else if (!(isBlank(char) && line.length === closed)) this.#line = { at: "code" };
-    }
+  /** With each marker as what the parser takes for a citation. */
+  #withMarks(text: string): string {
+    let marked = "";
+    let at = 0;
+    if (text.includes("[^"))
+      for (const { 0: whole, 1: number, index } of text.matchAll(marker)) {
+        this.#markers.push({ reference: Number(number), start: this.length + index });
+        marked +=
+          withoutCiteMarks(text.slice(at, index)) +
+          `${resolvedMark}${this.#markers.length}${endMark}`;
+        at = index + whole.length;
+      }
+    return marked + withoutCiteMarks(text.slice(at));
   }
 
-  #readLead(lead: Lead, char: number): void {
-    if (isBlank(char)) {
-      this.#column += char === TAB ? tabWidth : 1;
-      if (lead === "nothing") return;
-      if (lead !== "number") this.#endBlock();
-      this.#heading ||= lead === "hashes";
-      this.#line = lead === "bullet" ? { at: "lead", lead: "nothing" } : { at: "text" };
-      return;
+  #readLines(): void {
+    let at = 0;
+    for (let piece = nextPiece(this.#line, at); piece; piece = nextPiece(this.#line, at)) {
+      this.#parser.line(piece.text, this.#inLine, piece.ended);
+      this.#inLine = !piece.ended;
+      at = piece.next;
     }
-    this.#column += 1;
-    const next = leadAfter(lead, char);
-    if (next !== undefined) {
-      this.#line = { at: "lead", lead: next };
-    } else if (lead === "nothing" && char === GREATER) {
-      if (!this.#quotedBefore && !this.#quoted) this.#endBlock();
-      this.#quoted = true;
-    } else if (lead === "nothing" && (char === BACKTICK || char === TILDE)) {
-      this.#line = { at: "fence", char, length: 1 };
-    } else {
-      this.#line = { at: "text" };
-      this.#readText(char);
-    }
+    this.#line = this.#line.slice(at);
+    // Only what is open is needed.
+    this.#parser.blocks.length = 0;
   }
 
-  #readFence(line: { at: "fence"; char: number; length: number }, char: number): void {
-    if (char === line.char) {
-      line.length += 1;
-      return;
-    }
-    if (line.length >= shortestFence && line.char === TILDE) {
-      this.#openFence(line.char, line.length);
-      this.#line = { at: "code" };
-      return;
-    }
-    if (line.length >= shortestFence) {
-      this.#line = { at: "info", length: line.length, markers: [] };
-    } else {
-      this.#line = { at: "text" };
-      if (line.char === BACKTICK) this.#spans.run(line.length, false);
-    }
-    this.#readText(char);
+  /**
+   * Markers in a line that has not ended are told if what follows cannot change what they are, unless the line ends another
+   * block, whose markers come first.
+   */
+  #lookAhead(): void {
+    let endsAnother = false;
+    const branch = this.#texts.trying(
+      () => (endsAnother = true),
+      () => {
+        const tried = this.#parser.branch(true);
+        tried.line(withoutReturn(this.#line), this.#inLine, false);
+        return tried;
+      },
+    );
+    const { paragraph } = branch;
+    if (endsAnother || paragraph === undefined) return;
+    if (plainStart.test(paragraph.text.slice(paragraph.last))) this.#decide(paragraph.text, false);
   }
 
-  #openFence(char: number, length: number): void {
-    this.#endBlock();
-    this.#fence = { char, length, column: this.#column, quoted: this.#quoted };
-  }
-
-  #readCodeLead(line: { at: "code_lead"; quoted: boolean }, char: number): void {
-    const fence = this.#fence;
-    if (fence === undefined) return;
-    if (isBlank(char)) {
-      this.#column += char === TAB ? tabWidth : 1;
-    } else if (fence.quoted && !line.quoted && char !== GREATER) {
-      // The quote has ended, and with it the code in it.
-      this.#fence = undefined;
-      this.#line = { at: "lead", lead: "nothing" };
-      this.#readLead("nothing", char);
-    } else if (fence.quoted && char === GREATER) {
-      this.#column += 1;
-      line.quoted = true;
-    } else if (char === fence.char && this.#column < fence.column + maxFenceShift) {
-      this.#line = { at: "closing", length: 1 };
-    } else {
-      this.#line = { at: "code" };
+  /** Tells the markers of a text that stand outside of code; `isWhole`: more of it will not come. */
+  #decide(text: string, isWhole: boolean): void {
+    if (!text.includes(resolvedMark)) return;
+    const runs = new CodeRuns(text);
+    for (let at = 0; at < text.length; at += 1) {
+      const char = text.charAt(at);
+      if (char === "\\") at += 1;
+      else if (char === resolvedMark) {
+        const end = text.indexOf(endMark, at);
+        if (end === -1) return;
+        this.#tell(Number(text.slice(at + 1, end)));
+        at = end;
+      } else if (char === "`") {
+        let length = 1;
+        while (text.charAt(at + length) === "`") length += 1;
+        const closing = runs.next(length, at + length);
+        if (closing === undefined && !isWhole) return;
+        at = (closing ?? at) + length - 1;
+      }
     }
   }
 
-  #readText(char: number): void {
-    if (this.#prefix !== "" && this.#readMarker(char)) return;
-    if (char === BACKTICK) {
-      if (this.#run === 0) this.#runEscaped = this.#backslashes % 2 === 1;
-      this.#run += 1;
-      this.#backslashes = 0;
-      return;
-    }
-    if (this.#run > 0) this.#endRun();
-    if (char === BACKSLASH) {
-      this.#backslashes += 1;
-      return;
-    }
-    if (char === OPENING_BRACKET && this.#backslashes % 2 === 0) this.#prefix = "[";
-    this.#backslashes = 0;
-  }
-
-  /** False if the character is not the marker's, so that what was held back is ordinary text. */
-  #readMarker(char: number): boolean {
-    const prefix = this.#prefix;
-    if (prefix.length === 1 ? char === CARET : isDigit(char) && mayGrow(prefix)) {
-      this.#prefix += String.fromCharCode(char);
-      return true;
-    }
-    this.#prefix = "";
-    if (char !== CLOSING_BRACKET || prefix.length < 3) return false;
-    const marker = { reference: Number(prefix.slice(2)), start: this.#position - prefix.length };
-    if (this.#line.at === "info") this.#line.markers.push(marker);
-    else if (this.#spans.marker(marker)) this.#found(marker);
-    return true;
-  }
-
-  #found({ reference, start }: Marker): void {
+  #tell(nth: number): void {
+    const found = this.#markers[nth - 1];
+    if (found === undefined || nth <= this.#decided) return;
+    this.#decided = nth;
+    const { reference, start } = found;
     this.#annotations.push({
       type: this.#known(reference) ? "reference_to_block" : "unresolved_reference",
       reference_id: reference,
@@ -259,81 +166,39 @@ export class Annotator {
     });
   }
 
-  #endRun(): void {
-    const line = this.#line;
-    if (line.at === "info") {
-      this.#line = { at: "text" };
-      this.#spans.run(line.length, false);
-      for (const marker of line.markers) if (this.#spans.marker(marker)) this.#found(marker);
+  #taken(): Annotation[] {
+    const taken = this.#annotations;
+    this.#annotations = [];
+    return taken;
+  }
+}
+
+/** Is handed the texts of blocks, each whole; code is none of them. */
+class TextReader extends References {
+  #hear: (text: string) => void;
+
+  constructor(hear: (text: string) => void) {
+    super();
+    this.#hear = hear;
+  }
+
+  /** Hands texts to another one meanwhile. */
+  trying<Result>(hear: (text: string) => void, work: () => Result): Result {
+    const before = this.#hear;
+    this.#hear = hear;
+    try {
+      return work();
+    } finally {
+      this.#hear = before;
     }
-    this.#spans.run(this.#run, this.#runEscaped);
-    this.#run = 0;
   }
 
-  #endLine(): void {
-    this.#prefix = "";
-    this.#backslashes = 0;
-    if (this.#run > 0) this.#endRun();
-    const line = this.#line;
-    switch (line.at) {
-      case "lead":
-        this.#endBlock();
-        break;
-      case "fence":
-        if (line.length >= shortestFence) this.#openFence(line.char, line.length);
-        else if (line.char === BACKTICK) this.#spans.run(line.length, false);
-        break;
-      case "info":
-        this.#openFence(BACKTICK, line.length);
-        break;
-      case "closing":
-        if (line.length === closed || line.length >= (this.#fence?.length ?? 0))
-          this.#fence = undefined;
-        break;
-      case "code_lead":
-        if (this.#fence?.quoted === true && !line.quoted) this.#fence = undefined;
-        break;
-      case "text":
-        if (this.#heading) this.#endBlock();
-        break;
-      case "code":
-        break;
-    }
-    this.#quotedBefore = this.#quoted;
-    this.#quoted = false;
-    this.#heading = false;
-    this.#column = 0;
-    this.#line =
-      this.#fence === undefined
-        ? { at: "lead", lead: "nothing" }
-        : { at: "code_lead", quoted: false };
+  override read(text: string): Inline[] {
+    this.#hear(text);
+    return [];
   }
 
-  #endBlock(): void {
-    for (const marker of this.#spans.end()) this.#found(marker);
+  override readAlone(text: string): Inline[] {
+    return this.read(text);
   }
-}
-
-/** Of a closing fence behind which blanks have come. */
-const closed = -1;
-
-function leadAfter(lead: Lead, char: number): Lead | undefined {
-  if (isDigit(char)) return lead === "nothing" || lead === "number" ? "number" : undefined;
-  if (char === HASH) return lead === "nothing" || lead === "hashes" ? "hashes" : undefined;
-  if (lead === "number") return char === DOT || char === CLOSING_PARENTHESIS ? "bullet" : undefined;
-  if (lead !== "nothing") return undefined;
-  return char === MINUS || char === PLUS || char === ASTERISK ? "bullet" : undefined;
-}
-
-function isBlank(char: number): boolean {
-  return char === SPACE || char === TAB || char === CR;
-}
-
-function isDigit(char: number): boolean {
-  return char >= ZERO && char <= NINE;
-}
-
-/** `[^01]` is no marker: nobody has the number 01. */
-function mayGrow(prefix: string): boolean {
-  return prefix.length < 2 + maxDigits && prefix !== "[^0";
 }

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { annotate, Annotator } from "@deltawire/tasks";
 import { workTime } from "../../../test/work-time.ts";
 import type { Annotation } from "../src/items.ts";
+import { anyMarkdown } from "./markdown/any-markdown.ts";
 
 const all = () => true;
 
@@ -98,6 +99,26 @@ describe("text in pieces", () => {
         expect(annotations).toEqual(annotate(text, (n) => n === 1));
       }),
       { numRuns: 5_000 },
+    );
+  });
+
+  test("nor in any other Markdown, however long its lines are", () => {
+    const sizes = fc.array(fc.integer({ min: 1, max: 60 }), { minLength: 1, maxLength: 20 });
+    fc.assert(
+      fc.property(anyMarkdown, sizes, (any, lengths) => {
+        let n = 0;
+        const text = any
+          .replaceAll(/[\uFDD0-\uFDD2]/g, "")
+          .replaceAll(
+            /word word|bold|quoted|nested|a title|bc /g,
+            (words) => `${words} [^${(n += 1)}] `,
+          );
+        const parts: string[] = [];
+        for (let at = 0; at < text.length; at += parts.at(-1)?.length ?? 1)
+          parts.push(text.slice(at, at + (lengths[parts.length % lengths.length] ?? 1)));
+        expect(run(parts).annotations).toEqual(annotate(text, (nth) => nth === 1));
+      }),
+      { numRuns: 200 },
     );
   });
 

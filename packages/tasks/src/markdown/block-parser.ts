@@ -1,6 +1,5 @@
 import type { Block } from "./blocks.ts";
 import { closingIn, detailsIn, summaryIn } from "./html-forms.ts";
-import { parseInline } from "./inline.ts";
 import { isBlank, itemOf, Line, quotedIn, type ItemStart } from "./line-forms.ts";
 import type { MadeAnew } from "./made-anew.ts";
 import { OpenContainers } from "./open-containers.ts";
@@ -33,6 +32,11 @@ export class BlockParser {
 
   get blocks(): Block[] {
     return this.#containers.blocks;
+  }
+
+  /** The paragraph that is open, and where its last line begins. */
+  get paragraph(): { text: string; last: number } | undefined {
+    return this.#leaf.paragraph;
   }
 
   get leaf(): OpenLeaf["state"] {
@@ -154,7 +158,7 @@ export class BlockParser {
     const summary = isFirst ? summaryIn(line) : undefined;
     if (summary !== undefined) {
       this.work.characters += summary.text.length;
-      containers.setSummary(parseInline(summary.text, false, noLabels));
+      containers.setSummary(this.#references.readAlone(summary.text));
       return summary.rest;
     }
     if (closing === undefined) return undefined;
@@ -172,6 +176,3 @@ export class BlockParser {
     return !item.rest.isBlank && item.start === 1 ? item : undefined;
   }
 }
-
-/** What a fold is called has no links by label: it is not read again when one is defined. */
-const noLabels = (): undefined => undefined;

@@ -4,9 +4,9 @@ import type { Annotation } from "../items.ts";
  * A reference in a text that the parser is to read: one of two characters that no text has, the number, and a third one.
  * Unicode sets them aside for use within a program.
  */
-const resolvedMark = "\u{FDD0}";
+export const resolvedMark = "\u{FDD0}";
 const unresolvedMark = "\u{FDD1}";
-const endMark = "\u{FDD2}";
+export const endMark = "\u{FDD2}";
 
 /**
  * Markers at the protocol's ranges become what the parser reads as `cite`; characters of the text that look like it are
@@ -24,12 +24,12 @@ export function withCites(
     // What overlaps, or names no marker of the text, is somebody else's mistake: the text is shown as it is.
     if (start_index < at || text.slice(start_index, end_index) !== `[^${reference_id}]`) continue;
     const mark = type === "reference_to_block" ? resolvedMark : unresolvedMark;
-    pieces.push(withoutMarks(text.slice(at, start_index)), mark, String(reference_id), endMark);
+    pieces.push(withoutCiteMarks(text.slice(at, start_index)), mark, String(reference_id), endMark);
     at = end_index;
   }
   const end =
     text.length - (growing ? (begunMarker.exec(text.slice(-longestBegun))?.[0].length ?? 0) : 0);
-  pieces.push(withoutMarks(text.slice(at, Math.max(at, end))));
+  pieces.push(withoutCiteMarks(text.slice(at, Math.max(at, end))));
   return pieces.join("");
 }
 
@@ -38,9 +38,8 @@ const longestBegun = 11;
 const marks = /[\u{FDD0}-\u{FDD2}]/gu;
 
 /** Looked for first, which costs a tenth: it is asked of the whole text at each of its words. */
-function withoutMarks(text: string): string {
-  const hasSome = [resolvedMark, unresolvedMark, endMark].some((mark) => text.includes(mark));
-  return hasSome ? text.replaceAll(marks, "") : text;
+export function withoutCiteMarks(text: string): string {
+  return /[\uFDD0-\uFDD2]/.test(text) ? text.replaceAll(marks, "") : text;
 }
 
 /** For a regular expression of others: a whole cite. */
@@ -55,5 +54,5 @@ const wholeCite = new RegExp(citeForm, "gu");
 /** Where nothing is cited, as in code, the marker is what it was in the text. */
 export function asWritten(text: string): string {
   if (text.search(marks) === -1) return text;
-  return withoutMarks(text.replaceAll(wholeCite, (cite) => `[^${readCite(cite).reference}]`));
+  return withoutCiteMarks(text.replaceAll(wholeCite, (cite) => `[^${readCite(cite).reference}]`));
 }

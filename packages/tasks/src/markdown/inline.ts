@@ -2,6 +2,7 @@ import { findAddresses, type Address } from "./bare-addresses.ts";
 import type { Inline } from "./blocks.ts";
 import { asWritten, citeForm, readCite } from "./cites.ts";
 import { runBetween, runOfTag } from "./emphasis.ts";
+import { CodeRuns } from "./code-runs.ts";
 import { entityForm, textOfEntity } from "./entities.ts";
 import { footnoteBetween, footnoteKey } from "./footnotes.ts";
 import { anyTag, commentClosing, commentOpening, tagForm } from "./html-forms.ts";
@@ -367,27 +368,6 @@ function withoutPadding(code: string): string {
 function signsIn(formula: string | undefined): string | undefined {
   if (formula === undefined || !/[\\^_=+<>{}]/.test(formula)) return undefined;
   return /[\p{L}\p{N}]/u.test(formula) ? formula : undefined;
-}
-
-/** The runs of backticks in a text. Asked for places that only grow, so that each is looked at once. */
-class CodeRuns {
-  /** By length, the last first. */
-  readonly #places = new Map<number, number[]>();
-
-  constructor(text: string) {
-    for (const { 0: run, index } of [...text.matchAll(/`+/g)].toReversed()) {
-      const places = this.#places.get(run.length);
-      if (places === undefined) this.#places.set(run.length, [index]);
-      else places.push(index);
-    }
-  }
-
-  /** Where the next run of a length begins. */
-  next(length: number, from: number): number | undefined {
-    const places = this.#places.get(length) ?? [];
-    while ((places.at(-1) ?? from) < from) places.pop();
-    return places.at(-1);
-  }
 }
 
 class NextPlace {

@@ -79,6 +79,10 @@ export class OpenLeaf {
     return ["code", "math", "comment"].includes(this.#leaf.type);
   }
 
+  get paragraph(): { text: string; last: number } | undefined {
+    return this.#leaf.type === "paragraph" ? this.#leaf : undefined;
+  }
+
   /** What may define something is one until it does. */
   get isParagraph(): boolean {
     return this.#leaf.type === "paragraph" || this.#leaf.type === "definition";

@@ -95,6 +95,11 @@ export class References {
     return parseInline(source, growing, this.#targetOf);
   }
 
+  /** What the name of a fold holds: it has no links by label, and is not read again when one is defined. */
+  readAlone(source: string): Inline[] {
+    return parseInline(source, false, () => undefined);
+  }
+
   get hasMissed(): boolean {
     return this.#missed !== undefined;
   }

@@ -79,3 +79,11 @@ test("a growing text with markers ends like the whole one", () => {
     runs(200),
   );
 });
+
+test("a citation at the end of what is read of a line at once stays whole", () => {
+  for (let blanks = 4080; blanks < 4100; blanks += 1) {
+    const text = `${"x".repeat(blanks)}\u{FDD0}12\u{FDD2}${"y".repeat(100)}`;
+    const [paragraph] = parseMarkdown(text);
+    expect(paragraph).toMatchObject({ inline: [{}, { type: "cite", reference: 12 }, {}] });
+  }
+});
