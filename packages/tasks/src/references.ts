@@ -206,7 +206,7 @@ export function withoutMarkers(text: string): string {
   return rewriteMarkers(text, () => undefined);
 }
 
-/** Where a number becomes undefined, the marker goes, and a blank before it that would be left in front of nothing. */
+/** Where a number becomes undefined, the marker goes, and a blank before it that no word follows: four would make code. */
 function rewriteMarkers(text: string, number: (n: number) => number | undefined): string {
   let rewritten = "";
   let at = 0;
@@ -215,7 +215,7 @@ function rewriteMarkers(text: string, number: (n: number) => number | undefined)
     at = end_index;
     const now = number(n);
     if (now !== undefined) rewritten += `[^${now}]`;
-    else if (/\S $/.test(rewritten.slice(-2)) && !/^[\p{L}\p{N}]/u.test(text.slice(at, at + 2)))
+    else if (rewritten.endsWith(" ") && !/^[\p{L}\p{N}]/u.test(text.slice(at, at + 2)))
       rewritten = rewritten.slice(0, -1);
   }
   return rewritten + text.slice(at);
