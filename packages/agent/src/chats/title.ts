@@ -1,4 +1,5 @@
 import { wholeCharacters } from "@deltawire/tasks";
+import { plainText } from "@deltawire/tasks/markdown";
 import {
   collectResponse,
   type InputItem,
@@ -131,21 +132,11 @@ function firstLine(text: string): string {
 const readable = /[\p{L}\p{N}\p{Extended_Pictographic}]/u;
 
 function unwrapped(title: string): string {
-  return (
-    title
-      .replace(/\p{Cc}+/gu, " ")
-      .replace(/\s+/g, " ")
-      .trim()
-      .replace(/^(?:#{1,6}|>|[-*+]) /, "")
-      .replace(/^(?:title|titel|titre|título|标题|標題)\s?[:：]\s?/i, "")
-      .replace(/!?\[([^[\]]*)\]\([^()]*\)/g, "$1")
-      .replace(/(\*\*|__|~~|`)(?=\S)(.*?\S)\1/g, "$2")
-      // Within a word they are part of a name: snake_case.
-      .replace(/(?<![\p{L}\p{N}*_])([*_])(?=\S)([^*_]*[^\s*_])\1(?![\p{L}\p{N}*_])/gu, "$2")
-      .replace(quoted, "$<inside>")
-      .replace(/[.。．]+$/, "")
-      .trim()
-  );
+  return plainText(title.replace(/[\p{Cc}\s]+/gu, " ").trim())
+    .replace(/^(?:title|titel|titre|título|标题|標題)\s?[:：]\s?/i, "")
+    .replace(quoted, "$<inside>")
+    .replace(/[.。．]+$/, "")
+    .trim();
 }
 
 const quoted =

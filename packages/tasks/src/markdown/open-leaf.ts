@@ -12,11 +12,11 @@ import {
   isBlank,
   isRule,
   Line,
+  mathOf,
   underlineOf,
   type Fence,
 } from "./line-forms.ts";
 import type { MadeAnew } from "./made-anew.ts";
-import { mathOf } from "./math-lines.ts";
 import type { OpenContainers } from "./open-containers.ts";
 import type { Place, References } from "./references.ts";
 import { cellsOf, isDashLine, sidesOf } from "./table-lines.ts";

@@ -41,7 +41,12 @@ function blockText(block: Block): string {
     case "details":
       return `${inlineText(block.summary)}\n${blocksText(block.blocks)}`.trim();
     case "list":
-      return blocksText(block.items.flatMap(({ blocks }) => blocks));
+      return block.items
+        .map(({ blocks }, at) =>
+          block.ordered ? `${block.start + at}. ${blocksText(blocks)}` : blocksText(blocks),
+        )
+        .filter((text) => text !== "")
+        .join("\n");
     case "table":
       return [block.head, ...block.rows].map((row) => row.map(inlineText).join(cellGap)).join("\n");
     case "rule":

@@ -12,6 +12,7 @@ test.each([
   ["```ts\nconst one = 1;\n```", "const one = 1;"],
   ["One\n\n---\n\nTwo", "One\nTwo"],
   ["~~old~~ new", "old new"],
+  ["1. one\n2. **two**\n   - three\n\n1984. A novel", "1. one\n2. two\nthree\n3. A novel"],
   ["Fish &amp; chips, 1 &lt; 2 &#124; **&quot;so&quot;**", 'Fish & chips, 1 < 2 | "so"'],
   ["H<sub>2</sub>O &copy; <!-- a --> &#x41; <b> `<sub>`", "H2O ©  A <b> <sub>"],
   ["<details>\n<summary>More</summary>\nwords\n</details>", "More\nwords"],
