@@ -4,10 +4,14 @@ export class CodeRuns {
   readonly #places = new Map<number, number[]>();
 
   constructor(text: string) {
-    for (const { 0: run, index } of [...text.matchAll(/`+/g)].toReversed()) {
-      const places = this.#places.get(run.length);
-      if (places === undefined) this.#places.set(run.length, [index]);
-      else places.push(index);
+    for (let end = text.lastIndexOf("`"); end !== -1;) {
+      let start = end;
+      while (text.charAt(start - 1) === "`") start -= 1;
+      const length = end - start + 1;
+      const places = this.#places.get(length);
+      if (places === undefined) this.#places.set(length, [start]);
+      else places.push(start);
+      end = start === 0 ? -1 : text.lastIndexOf("`", start - 1);
     }
   }
 

@@ -38,7 +38,7 @@ class InlineParser {
   readonly #growing: boolean;
   readonly #targetOf: TargetOf;
   readonly #nodes = new InlineNodes();
-  readonly #nextPlaces = new Map<string, NextPlace>();
+  #nextPlaces: Map<string, NextPlace> | undefined;
   #codeRuns: CodeRuns | undefined;
   /** What stands before has become nodes. */
   #done = 0;
@@ -316,6 +316,7 @@ class InlineParser {
 
   /** Where a piece of text stands next; asked for places that only grow, so that the text is searched once. */
   #nextPlace(piece: string, from: number): number | undefined {
+    this.#nextPlaces ??= new Map();
     let places = this.#nextPlaces.get(piece);
     if (places === undefined) {
       places = new NextPlace(this.#text, piece);
