@@ -23,7 +23,7 @@ export function answerTask(tree: TaskTree): AnswerTask {
       .map(({ task_id: _own, ...reference }) => reference),
     ...(child_references.length === 0 ? {} : { child_references }),
     ...(Object.keys(child_tasks).length === 0 ? {} : { child_tasks }),
-    ...(approvals.length === 0 ? {} : { approvals: approvals.map(withoutBlocks) }),
+    ...(approvals.length === 0 ? {} : { approvals: approvals.map(storedApproval) }),
     ...(executions.length === 0 ? {} : { executions }),
     ...(inputs.length === 0 ? {} : { inputs }),
     ...(root.warnings === undefined ? {} : { warnings: root.warnings }),
@@ -36,21 +36,25 @@ export function answerTask(tree: TaskTree): AnswerTask {
 }
 
 /** A result that was released stands in the output. */
-function withoutBlocks(approval: TaskApproval): TaskApproval {
-  if (approval.status === "pending") return approval;
-  const { block_list: _released, ...settled } = approval;
-  return settled;
+function storedApproval(approval: TaskApproval): TaskApproval {
+  return approval.status === "pending" ? approval : withoutBlocks(approval);
+}
+
+export function withoutBlocks(approval: TaskApproval): TaskApproval {
+  const { block_list: _held, ...rest } = approval;
+  return rest;
 }
 
 /** The task of an answer, in the shape in which a task that runs is followed. The same object for the same version. */
 export function answerTree(version: AnswerVersion): TaskTree {
   const known = trees.get(version);
   if (known !== undefined) return known;
-  const { task_id = version.version_id, child_references = [], child_tasks = {} } = version;
+  const { task_id = version.version_id, child_references = [], child_tasks } = version;
+  const root = rootOf(version, task_id);
   const tree: TaskTree = {
     root_task_id: task_id,
     head: -1,
-    tasks: { [task_id]: rootOf(version, task_id), ...child_tasks },
+    tasks: { ...(child_tasks && validChildren(root, child_tasks)), [task_id]: root },
     references: [
       ...version.references.map((reference) => ({ ...reference, task_id })),
       ...child_references,
@@ -62,6 +66,45 @@ export function answerTree(version: AnswerVersion): TaskTree {
 }
 
 const trees = new WeakMap<AnswerVersion, TaskTree>();
+
+/** The configuration allows fewer levels of sub-agents. */
+const maxDepth = 100;
+
+/**
+ * Without the tasks that more than one call refers to, or that are nested too deeply: an imported file can contain anything, and
+ * if every call of a task named the same sub-agent, at each level, the calls to read would grow exponentially.
+ */
+function validChildren(
+  root: TaskState,
+  childTasks: Readonly<Record<string, TaskState>>,
+): Record<string, TaskState> {
+  const parents = new Map([...Object.values(childTasks), root].map((task) => [task.task_id, task]));
+  const repeated = new Map([...parents].map(([id, task]) => [id, repeatedCalls(task)]));
+  return Object.fromEntries(
+    Object.entries(childTasks).filter(([id, { task_id, info }]) => {
+      const { parent_task_id: parent = "", depth } = info;
+      return (
+        id === task_id &&
+        id !== root.task_id &&
+        depth <= maxDepth &&
+        depth > (parents.get(parent)?.info.depth ?? 0) &&
+        repeated.get(parent)?.has(id) !== true
+      );
+    }),
+  );
+}
+
+/** The ids that more than one call or more than one result has. */
+function repeatedCalls({ output }: TaskState): ReadonlySet<string> {
+  const seen = { tool_call: new Set<string>(), tool_result: new Set<string>() };
+  const repeated = new Set<string>();
+  for (const item of output) {
+    if (item.type !== "tool_call" && item.type !== "tool_result") continue;
+    if (seen[item.type].has(item.call_id)) repeated.add(item.call_id);
+    seen[item.type].add(item.call_id);
+  }
+  return repeated;
+}
 
 function rootOf(version: AnswerVersion, task_id: string): TaskState {
   const { output, usage, tree_usage, round, inputs, executions, error, status } = version;

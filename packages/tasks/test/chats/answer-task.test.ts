@@ -15,7 +15,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { patience, runs } from "../../../../test/runs.ts";
 import { randomRun } from "../random-run.ts";
-import { answer, sampleWorld } from "./in-out/sample-chat.ts";
+import { answer, call, childTask, sampleWorld } from "./in-out/sample-chat.ts";
 import { WrittenChat } from "./written-chat.ts";
 
 const anywhere = fc.nat({ max: 0xffff });
@@ -72,6 +72,45 @@ test("whatever a task has come to can be exported, and comes in again", patience
     }),
     runs(50),
   );
+});
+
+test("calls that share a sub-agent, level after level, are not read again for each of them", () => {
+  const calls = (id: string) =>
+    Array.from({ length: 10 }, () => call("agent", "{}", "", id)).flat();
+  const childTasks = Array.from({ length: 12 }, (_, at) => {
+    const { info, ...task } = childTask(`call_${at}`, `call_${at + 1}`, calls(`call_${at + 2}`));
+    return [task.task_id, { ...task, info: { ...info, depth: at + 1 } }] as const;
+  });
+  const version: AnswerVersion = {
+    ...answer(calls("call_1")),
+    version_id: "version_1",
+    created_at: "2026-01-01T00:00:00.000Z",
+    task_id: "call_0",
+    child_tasks: Object.fromEntries(childTasks),
+  };
+  const tree = answerTree(version);
+  expect(callRecords(tree)).toHaveLength(10);
+  expect(taskView(tree).output).toEqual(version.output);
+});
+
+test("sub-agents below sub-agents are read as deep as they may be, and no deeper", () => {
+  const childTasks = Array.from({ length: 5000 }, (_, at) => {
+    const { info, ...task } = childTask(
+      `call_${at}`,
+      `call_${at + 1}`,
+      call("agent", "{}", "", `call_${at + 2}`),
+    );
+    return [task.task_id, { ...task, info: { ...info, depth: at + 1 } }] as const;
+  });
+  const tree = answerTree({
+    ...answer(call("agent", "{}", "", "call_1")),
+    version_id: "version_1",
+    created_at: "2026-01-01T00:00:00.000Z",
+    task_id: "call_0",
+    child_tasks: Object.fromEntries(childTasks),
+  });
+  expect(callRecords(tree)).toHaveLength(101);
+  expect(taskView(tree).output).toHaveLength(2);
 });
 
 /** As it comes back from the store. */
