@@ -7,8 +7,8 @@ import { wellFormedJson } from "../../well-formed.ts";
 import type { ChatVariable } from "../chat-store.ts";
 import { maxMessages, tooManyMessages } from "../chat-limits.ts";
 import { isPlainObject, problem, type Check } from "../check-value.ts";
-import { isRunning } from "../running.ts";
 import type { AnswerVersion, Chat, ChatNode } from "../shapes.ts";
+import { withoutBlocks } from "../answer-task.ts";
 import { upgradeNode } from "../upgrade-answer.ts";
 import { chatFaults } from "../validate-chat.ts";
 import { isBase64, mediaTypeOf } from "./blob-text.ts";
@@ -47,7 +47,7 @@ export function chatToJson({ chat, replays, variables, blobs, exported_at }: Cha
   const versions = answerVersions(chat);
   // Of what runs, nobody has yet looked at what its model and its tools say.
   const whole = wellFormedJson({
-    chat,
+    chat: withoutHeldResults(chat),
     replays: Object.fromEntries(Object.entries(replays).filter(([id]) => versions.has(id))),
     ...(variables === undefined || variables.length === 0 ? {} : { variables }),
   });
@@ -63,6 +63,19 @@ export function chatToJson({ chat, replays, variables, blobs, exported_at }: Cha
     chats: [whole],
     blobs: found,
   };
+}
+
+/** A result that a person has not released yet may still be refused, and then no export has it. */
+function withoutHeldResults(chat: Chat): Chat {
+  const nodes = Object.entries(chat.nodes).map(([id, node]): [string, ChatNode] => {
+    if (node.kind !== "answer" || !node.versions.some(isUnfinished)) return [id, node];
+    const versions = node.versions.map(({ approvals, ...version }) => ({
+      ...version,
+      ...(approvals && { approvals: approvals.map(withoutBlocks) }),
+    }));
+    return [id, { ...node, versions }];
+  });
+  return { ...chat, nodes: Object.fromEntries(nodes) };
 }
 
 /**
@@ -203,27 +216,37 @@ function imported(nodes: Chat["nodes"]): Record<string, ChatNode> {
   return Object.fromEntries(
     Object.entries(nodes).map(([id, stored]) => {
       const node = upgradeNode(stored);
-      return node.kind === "answer" && isRunning(node)
+      return node.kind === "answer" && node.versions.some(isUnfinished)
         ? [id, { ...node, versions: node.versions.map(stoppedVersion) }]
         : [id, node];
     }),
   );
 }
 
+/** Whether anything in it runs or waits for a person. In a file, that can also be below an answer that has ended. */
+function isUnfinished({ status, child_tasks = {}, approvals = [] }: AnswerVersion): boolean {
+  return (
+    status === "running" ||
+    approvals.some((approval) => approval.status === "pending") ||
+    Object.values(child_tasks).some((task) => !hasEnded(task.status))
+  );
+}
+
 function stoppedVersion(version: AnswerVersion): AnswerVersion {
-  if (version.status !== "running") return version;
+  if (!isUnfinished(version)) return version;
   const { waiting: _waiting, child_tasks, approvals, ...rest } = version;
   const stopped = Object.entries(child_tasks ?? {}).map(([id, task]) => [id, stoppedTask(task)]);
   return {
     ...rest,
-    status: "aborted",
-    output: version.output.map(stoppedItem),
+    ...(version.status === "running"
+      ? { status: "aborted", output: version.output.map(stoppedItem) }
+      : {}),
     ...(child_tasks && {
       child_tasks: Object.fromEntries(stopped) as NonNullable<typeof child_tasks>,
     }),
     ...(approvals && {
       approvals: approvals.map((one) =>
-        one.status === "pending" ? { ...one, status: "expired" } : one,
+        one.status === "pending" ? { ...withoutBlocks(one), status: "expired" } : one,
       ),
     }),
   };

@@ -12,7 +12,7 @@ import {
   type Chat,
   type Imported,
 } from "@deltawire/tasks/chats";
-import type { JsonValue } from "@deltawire/tasks";
+import type { JsonValue, TaskApproval } from "@deltawire/tasks";
 import { runs } from "../../../../../test/runs.ts";
 import { anyChat } from "./any-chat.ts";
 import {
@@ -125,6 +125,54 @@ test("an answer that ran when it was exported was stopped", () => {
     output: [{ status: "incomplete" }],
   });
   expect(version).not.toHaveProperty("waiting");
+});
+
+test("a held result that nobody has released yet is in no file, and in no chat that is imported", () => {
+  const written = new WrittenChat({}, sampleWorld());
+  const approval: TaskApproval = {
+    approval_id: "approval_1",
+    kind: "result",
+    task_id: "task_1",
+    call_id: "call_1",
+    choices: ["approve", "deny"],
+    status: "pending",
+    block_list: [
+      { type: "text", text: "only for my eyes" },
+      { type: "image", image_url: { url: blobUrl(dot.hash) } },
+    ],
+  };
+  const running = { ...answer([]), status: "running", task_id: "task_1" } as const;
+  const node = written.answer(written.user(null), "", { ...running, approvals: [approval] });
+  const file = exported(written.chat, {});
+  expect(JSON.stringify(file)).not.toContain("only for my eyes");
+  expect(file["blobs"]).not.toHaveProperty(dot.hash);
+  const path = ["chats", "0", "chat", "nodes", node, "versions", "0", "approvals", "0"];
+  const { block_list } = JSON.parse(JSON.stringify(approval)) as { block_list: JsonValue };
+  const added = changed(file, [...path, "block_list"], block_list);
+  const { chats } = whole(chatsFromJson(added, sampleWorld("new")));
+  const { block_list: _held, ...expired } = { ...approval, status: "expired" };
+  expect(chats[0]?.chat.nodes[node]).toMatchObject({ versions: [{ approvals: [expired] }] });
+  expect(JSON.stringify(chats)).not.toContain("only for my eyes");
+});
+
+test("nothing runs or waits below an answer that is imported, whatever the file says", () => {
+  const written = new WrittenChat({}, sampleWorld());
+  const child_tasks = { call_1: childTask("task_1", "call_1", [], { status: "working" }) };
+  const approvals: TaskApproval[] = [
+    { approval_id: "a", kind: "call", task_id: "call_1", choices: [], status: "pending" },
+  ];
+  const ended = { ...answer([]), task_id: "task_1", child_tasks, approvals };
+  const node = written.answer(written.user(null), "", ended);
+  const { chats } = whole(chatsFromJson(exported(written.chat, {}), sampleWorld("new")));
+  expect(chats[0]?.chat.nodes[node]).toMatchObject({
+    versions: [
+      {
+        status: "completed",
+        child_tasks: { call_1: { status: "canceled" } },
+        approvals: [{ status: "expired" }],
+      },
+    ],
+  });
 });
 
 test("what was mended on the way to an answer comes in again, and nothing else in its place", () => {
