@@ -1,5 +1,3 @@
-import { bareType } from "./media-type.ts";
-
 /** What a `data:` URL says of itself, and what it holds, as it stands there. */
 export interface DataUrl {
   /** All before `body`, with its comma. */
@@ -34,3 +32,9 @@ export function readDataUrl(url: string, longestHead = 1000): DataUrl | undefine
 }
 
 const scheme = "data:";
+
+/** Without its parameters, in lower case; empty where there is none. */
+export function bareType(mediaType = ""): string {
+  const [type = ""] = mediaType.split(";", 1);
+  return type.trim().toLowerCase();
+}

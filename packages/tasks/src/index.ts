@@ -1,4 +1,4 @@
-export type { JsonObject, JsonValue } from "./json.ts";
+export { canonicalJson, type JsonObject, type JsonValue } from "./json.ts";
 export { TaskError, type TaskErrorCode } from "./error.ts";
 export {
   isStored,
@@ -58,8 +58,7 @@ export type {
   TaskView,
 } from "./state.ts";
 export { blobHash, blobPath, blobsIn, isBlobHash, type BlobStore } from "./blobs.ts";
-export { readDataUrl, type DataUrl } from "./data-url.ts";
-export { bareType } from "./media-type.ts";
+export { bareType, readDataUrl, type DataUrl } from "./data-url.ts";
 export type { Grant, LogEntry, LogRow, StoreErrorCode, TaskLog } from "./log.ts";
 export { hasEnded, statusAfter, taskStatuses } from "./task-status.ts";
 export {
@@ -69,7 +68,6 @@ export {
   type ProgressChange,
 } from "./progress.ts";
 export { annotate, Annotator, type Annotated } from "./annotator.ts";
-export { canonicalJson } from "./canonical-json.ts";
 export { emptyTree, reduce, Reducer } from "./reducer.ts";
 export { sha256 } from "./sha256.ts";
 export { snapshotOf, treeOf, withItemsOf } from "./snapshot.ts";

@@ -1,4 +1,4 @@
-import { canonicalJson } from "./canonical-json.ts";
+import { canonicalJson } from "./json.ts";
 import { sha256 as ownSha256 } from "./sha256.ts";
 import type { TaskView } from "./state.ts";
 

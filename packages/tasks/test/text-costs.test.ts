@@ -1,9 +1,8 @@
 import { Annotator } from "../src/annotator.ts";
-import { readDataUrl } from "../src/data-url.ts";
+import { bareType, readDataUrl } from "../src/data-url.ts";
 import { GrowingMarkdown, parseMarkdown } from "../src/markdown/growing-markdown.ts";
 import { parseInline } from "../src/markdown/inline.ts";
 import { plainText } from "../src/markdown/plain-text.ts";
-import { bareType } from "../src/media-type.ts";
 import { withoutMarkers, withoutReferences } from "../src/references.ts";
 import { defusedText } from "../src/reference-wrapper.ts";
 import { pieces, testTextCosts } from "../../../test/text-costs.ts";

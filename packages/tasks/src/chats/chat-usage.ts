@@ -1,4 +1,4 @@
-import { canonicalJson } from "../canonical-json.ts";
+import { canonicalJson } from "../json.ts";
 import type { Usage } from "../items.ts";
 import { addUsage, noUsage, subtractUsage } from "../usage.ts";
 import type { Edited, Removal } from "./edit.ts";

@@ -1,4 +1,4 @@
-import { bareType } from "../media-type.ts";
+import { bareType } from "../data-url.ts";
 import type { TaskView } from "../state.ts";
 import type {
   ApprovalsReply,

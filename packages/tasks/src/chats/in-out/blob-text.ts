@@ -1,6 +1,5 @@
 import { blobHash } from "../../blobs.ts";
-import { readDataUrl } from "../../data-url.ts";
-import { bareType } from "../../media-type.ts";
+import { bareType, readDataUrl } from "../../data-url.ts";
 import type { BlobReader, FileBlob } from "./imported.ts";
 
 const base64Form = /^[A-Za-z0-9+/]*={0,2}$/;
