@@ -14,32 +14,30 @@ export interface RelayedReplyOptions {
   plan: Plan;
   receiver: Receiver;
   connection: Connection;
-  /** Called when content of a good reply goes to the client, perhaps more than once. */
+  /** Called when content goes to the client and the reply has not failed; possibly more than once. */
   onContent: (() => void) | undefined;
 }
 
-/** Seconds after an upstream's 200 in which its first event is awaited, and seconds between signs of life. */
-const quietSeconds = 15;
+/** Seconds without output after which the client receives a keep-alive. */
+const keepAliveSeconds = 15;
 
-/** What a reply may have in all. */
-const mostBytes = 128 * 1024 * 1024;
+/** Of one reply. */
+const maxBytes = 128 * 1024 * 1024;
 /**
- * What may come without any content: comments, empty events and empty deltas. Servers send them for as long as a model
- * reasons out of sight, some of them for every token: 32 MB are 100,000 empty deltas.
+ * Of comments, empty events and empty deltas in a row. Servers send them while a model reasons without showing it, some for
+ * every token: 32 MB are 100,000 empty deltas.
  */
-const mostBytesWithoutContent = 32 * 1024 * 1024;
-const secondsWithoutContent = 3600;
+const maxBytesWithoutContent = 32 * 1024 * 1024;
+const maxSecondsWithoutContent = 3600;
 
-/**
- * A reply on its way to the client: one push and one write for every read of the network, nothing in between that waits.
- */
+/** Relays a reply to the client: one push and one write for each network read, without an await between them. */
 export class RelayedReply implements ReplyReader {
   readonly #options: RelayedReplyOptions;
   readonly #reply: UpstreamReply<Output>;
   readonly #out: Output[] = [];
   #size = 0;
   #quiet = 0;
-  /** The reply's `progress` when it last brought content. */
+  /** `progress` of the reply at its latest content. */
   #progress = 0;
   #bytesWithoutContent = 0;
   #secondsWithoutContent = 0;
@@ -52,10 +50,10 @@ export class RelayedReply implements ReplyReader {
   push(bytes: Buffer): void {
     this.#size += bytes.length;
     try {
-      if (this.#size > mostBytes)
+      if (this.#size > maxBytes)
         throw new WireError(
           "reply_too_large",
-          `the upstream's reply has more than ${mostBytes} bytes, which is the limit`,
+          `the upstream's reply has more than ${maxBytes} bytes, which is the limit`,
         );
       this.#reply.push(bytes, this.#out);
       this.#countContent(bytes.length);
@@ -73,7 +71,7 @@ export class RelayedReply implements ReplyReader {
     } catch (error) {
       return this.#failAtLimit(error);
     }
-    // Does nothing if the reply has ended.
+    // No effect if `#pass` has finished the request.
     connection.finish({
       is: "unreachable",
       timedOut: how === "idle_timeout",
@@ -85,15 +83,15 @@ export class RelayedReply implements ReplyReader {
 
   beat(): void {
     this.#secondsWithoutContent += 1;
-    if (this.#secondsWithoutContent > secondsWithoutContent)
+    if (this.#secondsWithoutContent > maxSecondsWithoutContent)
       return this.#fail({
         code: "upstream_idle_timeout",
-        message: `the upstream sent no content for ${secondsWithoutContent / 60} minutes, only signs that it is alive`,
+        message: `the upstream sent no content for ${maxSecondsWithoutContent / 60} minutes, only keep-alives`,
       });
     const { receiver } = this.#options;
     if (!receiver.streams) return;
     this.#quiet += 1;
-    if (this.#quiet < quietSeconds) return;
+    if (this.#quiet < keepAliveSeconds) return;
     this.#quiet = 0;
     if (this.#reply.begun) this.#reply.keepAlive(this.#out);
     else this.#reply.begin(this.#out);
@@ -111,14 +109,14 @@ export class RelayedReply implements ReplyReader {
       return;
     }
     this.#bytesWithoutContent += length;
-    if (this.#bytesWithoutContent > mostBytesWithoutContent)
+    if (this.#bytesWithoutContent > maxBytesWithoutContent)
       throw new WireError(
         "reply_too_large",
-        `the upstream sent more than ${mostBytesWithoutContent} bytes without any content, which is the limit`,
+        `the upstream sent more than ${maxBytesWithoutContent} bytes without any content, which is the limit`,
       );
   }
 
-  /** Sends on what has come. `abort`: the upstream would go on. */
+  /** Forwards the events in `#out`. `abort` closes the connection of an upstream that is still sending. */
   #pass(abort?: "abort"): void {
     const reply = this.#reply;
     const { receiver, connection } = this.#options;
@@ -126,7 +124,7 @@ export class RelayedReply implements ReplyReader {
     const { failure } = reply;
     if (failure !== undefined && !receiver.hasSent)
       return connection.finish({ is: "failed", failure });
-    // The opening events come before an error too.
+    // Opening events are no content: an error may follow them.
     if (this.#out.length > 0 && failure === undefined && (reply.progress > 0 || reply.ended))
       this.#options.onContent?.();
     if (reply.ended) {
@@ -143,13 +141,13 @@ export class RelayedReply implements ReplyReader {
     if (reply.awaitsEnd) connection.awaitEnd();
   }
 
-  /** What a limit of the wire package ended is the upstream's failure; anything else is a mistake of ours. */
+  /** A WireError is a limit that the upstream exceeded; anything else is an internal error. */
   #failAtLimit(error: unknown): void {
     if (!(error instanceof WireError)) throw error;
     this.#fail({ code: "reply_too_large", message: error.message });
   }
 
-  /** Ends the reply, whatever the upstream still has to say. */
+  /** Ends the reply without waiting for the upstream. */
   #fail(failure: UpstreamFailure): void {
     this.#reply.fail(failure, this.#out);
     this.#pass("abort");

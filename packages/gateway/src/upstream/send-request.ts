@@ -4,30 +4,30 @@ import { isOutOfFiles } from "../problem.ts";
 import { causeOf, type Outcome } from "./failure.ts";
 import type { Beating, Heartbeat } from "./heartbeat.ts";
 
-/** Headers as undici hands them out: one character for every byte. */
+/** Headers as undici passes them to a handler, decoded as latin1. */
 export type ReceivedHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
-/** Reads a reply with a status below 300. It ends the request by `connection.finish`, in `end` at the latest. */
+/** Reads a reply with status 2xx. It must call `connection.finish`, in `end` at the latest. */
 export interface ReplyReader {
   begin?(status: number, headers: ReceivedHeaders): void;
-  /** What one read of the network brought. */
+  /** Receives the bytes of one network read. */
   push(bytes: Buffer): void;
-  /** Nothing more comes. `cause`: why, if the connection broke. */
+  /** Called when no more bytes will come. `cause` is the reason if the connection broke. */
   end(how: StreamEnd, cause: string): void;
   /** Called about once a second while the reply is read, unless the client is slow. */
   beat?(): void;
 }
 
-/** What a reader can do with its connection. */
+/** The connection as its reader can control it. */
 export interface Connection {
   /**
-   * Ends the request; further calls do nothing. After an answer the upstream has a second to close, so that the connection
-   * can be used again; `abort`: it is closed at once.
+   * Ends the request; further calls do nothing. After an answer the upstream has a second to finish its body, so that the
+   * connection can be reused; with `abort` it is closed at once.
    */
   finish(outcome: Outcome, abort?: "abort"): void;
-  /** Reads nothing more until `whenReady` calls back. A client that stays slow for too long counts as gone. */
+  /** Stops reading until `whenReady` calls back. A client that stays slow for too long is treated as disconnected. */
   pause(whenReady: (go: () => void) => void): void;
-  /** All that matters has come: a second later the reply ends with "grace". */
+  /** Ends the reply with "grace" in a second, unless the upstream ends it before. */
   awaitEnd(): void;
 }
 
@@ -35,28 +35,28 @@ export interface SentRequest {
   dispatch(handler: Dispatcher.DispatchHandler): void;
   idleTimeoutMs: number;
   heartbeat: Heartbeat;
-  /** The client has left, or the gateway stops. */
+  /** Aborted when the client disconnects or the gateway stops. */
   signal: AbortSignal;
   reader: (connection: Connection) => ReplyReader;
-  /** Bytes of a good reply have come. Called for all of them. */
+  /** Called for each network read of a reply with status 2xx. */
   onAnswering?: () => void;
 }
 
-/** Sends a request to an upstream once. Rejects only with mistakes of ours, and when the process is out of files. */
+/** Sends a request to an upstream once. Rejects only with internal errors and when the process is out of file descriptors. */
 export function sendRequest(options: SentRequest): Promise<Outcome> {
-  return new Promise((resolve, reject) => new Exchange(options, resolve, reject).start());
+  return new Promise((resolve, reject) => new RequestHandler(options, resolve, reject).start());
 }
 
-/** Seconds for which a client may leave its reply unread. */
-const stalledSeconds = 300;
-/** What may come behind the end of a reply before the connection is closed at once. */
-const mostBytesBehind = 64 * 1024;
-/** What may come after the finish, or after the last event, has this long. */
+/** A client that reads nothing for this long is treated as disconnected. */
+const maxStalledSeconds = 300;
+/** Bytes after the end of a reply beyond which the connection is closed. */
+const maxTrailingBytes = 64 * 1024;
+/** How long an upstream may take to end its body after the finish or the last event. */
 const graceMs = 1000;
-/** Seconds in which the body of a refusal has to come; after that, what has come is all of it. */
-const refusalSeconds = 5;
-/** Interim replies (1xx); servers send one or two. */
-const mostInterimReplies = 100;
+/** How long the body of a refusal is awaited; what has arrived by then is used. */
+const maxRefusalSeconds = 5;
+/** Informational responses (1xx); servers send one or two. */
+const maxInterimReplies = 100;
 
 type State =
   | { is: "asking" }
@@ -64,22 +64,22 @@ type State =
   | { is: "refused"; refusal: Refusal; seconds: number }
   | { is: "over" };
 
-class Exchange implements Dispatcher.DispatchHandler, Beating, Connection {
+class RequestHandler implements Dispatcher.DispatchHandler, Beating, Connection {
   readonly #options: SentRequest;
   readonly #resolve: (outcome: Outcome) => void;
   readonly #reject: (error: unknown) => void;
   #state: State = { is: "asking" };
   #controller: Dispatcher.DispatchController | undefined;
-  /** Whether the upstream has sent everything. */
+  /** True once the upstream has ended its body. */
   #hasEnded = false;
-  #bytesBehind = 0;
-  /** Seconds since the client has become slow; -1: it is not. */
+  #trailingBytes = 0;
+  /** Seconds since the client became slow; -1 if it is not. */
   #stalled = -1;
   #grace: NodeJS.Timeout | undefined;
   #interimReplies = 0;
   #interimTimer: NodeJS.Timeout | undefined;
-  /** What has come since the last read. */
-  #came: Buffer[] = [];
+  /** Received since the last `#readAll`. */
+  #chunks: Buffer[] = [];
   readonly #read = (): void => this.#readAll();
   readonly #leave = (): void => this.finish({ is: "left" });
 
@@ -133,13 +133,13 @@ class Exchange implements Dispatcher.DispatchHandler, Beating, Connection {
       return;
     }
     if (this.#isOver) {
-      this.#bytesBehind += bytes.length;
-      if (this.#bytesBehind > mostBytesBehind) controller.abort(abandoned);
+      this.#trailingBytes += bytes.length;
+      if (this.#trailingBytes > maxTrailingBytes) controller.abort(abandoned);
       return;
     }
     this.#controller = controller;
-    this.#came.push(bytes);
-    if (this.#came.length === 1) process.nextTick(this.#read);
+    this.#chunks.push(bytes);
+    if (this.#chunks.length === 1) process.nextTick(this.#read);
   }
 
   onResponseEnd(): void {
@@ -159,7 +159,7 @@ class Exchange implements Dispatcher.DispatchHandler, Beating, Connection {
     if (this.#state.is === "refused") return this.finish(this.#state.refusal.outcome);
     if (this.#state.is === "reading")
       return this.#endReply(timedOut ? "idle_timeout" : "transport_error", cause);
-    if (isOutOfFiles(error)) return this.#break(error);
+    if (isOutOfFiles(error)) return this.#failInternally(error);
     this.finish({
       is: "unreachable",
       timedOut,
@@ -173,13 +173,13 @@ class Exchange implements Dispatcher.DispatchHandler, Beating, Connection {
     const state = this.#state;
     if (state.is === "refused") {
       state.seconds += 1;
-      if (state.seconds > refusalSeconds) this.finish(state.refusal.outcome);
+      if (state.seconds > maxRefusalSeconds) this.finish(state.refusal.outcome);
       return;
     }
     if (state.is !== "reading") return;
     if (this.#stalled < 0) return this.#guarded(() => state.reader.beat?.());
     this.#stalled += 1;
-    if (this.#stalled > stalledSeconds) this.#leave();
+    if (this.#stalled > maxStalledSeconds) this.#leave();
   }
 
   pause(whenReady: (go: () => void) => void): void {
@@ -214,7 +214,7 @@ class Exchange implements Dispatcher.DispatchHandler, Beating, Connection {
     return this.#state.is === "over";
   }
 
-  /** undici's idle timer begins anew with each interim reply, so both their number and the time are limited here. */
+  /** undici restarts its idle timer at each interim reply, so their number and the total time are limited here. */
   #countInterimReply(): void {
     const { idleTimeoutMs } = this.#options;
     this.#interimReplies += 1;
@@ -222,32 +222,32 @@ class Exchange implements Dispatcher.DispatchHandler, Beating, Connection {
       const cause = `no reply within ${Math.round(idleTimeoutMs / 1000)} s`;
       this.finish({ is: "unreachable", timedOut: true, cause, connected: true });
     }, idleTimeoutMs);
-    if (this.#interimReplies <= mostInterimReplies) return;
-    const cause = `it sent more than ${mostInterimReplies} interim replies (1xx) and no reply`;
+    if (this.#interimReplies <= maxInterimReplies) return;
+    const cause = `it sent more than ${maxInterimReplies} interim replies (1xx) and no reply`;
     this.finish({ is: "unreachable", timedOut: false, cause, connected: true, answered: true });
   }
 
   /**
-   * Most servers send every event as a chunk of its own, and undici tells of each: what one read of the network brought
-   * is read and written in one go.
+   * Most servers send each event as an HTTP chunk of its own, and undici calls `onResponseData` for each. All chunks of one
+   * network read are translated and written together.
    */
   #readAll(): void {
-    if (this.#came.length === 0) return;
-    const [first] = this.#came;
+    if (this.#chunks.length === 0) return;
+    const [first] = this.#chunks;
     const bytes =
-      this.#came.length === 1 && first !== undefined ? first : Buffer.concat(this.#came);
-    this.#came = [];
+      this.#chunks.length === 1 && first !== undefined ? first : Buffer.concat(this.#chunks);
+    this.#chunks = [];
     if (this.#state.is !== "reading") return;
     try {
       this.#state.reader.push(bytes);
       if (!this.#isOver) this.#options.onAnswering?.();
     } catch (error) {
-      this.#break(error);
+      this.#failInternally(error);
     }
   }
 
   #endOfGrace(): void {
-    // While the client is slow nothing is read, and what is awaited cannot come.
+    // Nothing is read while the client is slow, so the end cannot arrive.
     if (this.#stalled >= 0) this.#grace = setTimeout(() => this.#endOfGrace(), graceMs);
     else this.#endReply("grace");
   }
@@ -261,20 +261,20 @@ class Exchange implements Dispatcher.DispatchHandler, Beating, Connection {
     try {
       action();
     } catch (error) {
-      this.#break(error);
+      this.#failInternally(error);
     }
   }
 
-  /** A mistake of ours: it ends this request, and nobody else's. */
-  #break(error: unknown): void {
+  /** For internal errors: rejects this request only. */
+  #failInternally(error: unknown): void {
     this.#reject(error);
     this.finish({ is: "left" });
   }
 }
 
-const abandoned = new Error("the request is over");
+const abandoned = new Error("the request has ended");
 
-/** An upstream's answer that is no reply: its status, and the beginning of its body. It may quote keys. */
+/** A response with status 3xx to 5xx: its status and the start of its body, which may quote keys. */
 class Refusal {
   readonly #status: number;
   readonly #headers: Record<string, string> = {};
@@ -295,17 +295,17 @@ class Refusal {
     this.#pieces.push(bytes);
   }
 
-  /** All that is stored of it has come. */
+  /** True if nothing more of the body will be stored. */
   get isFull(): boolean {
-    return this.#size >= mostRefusalBytes;
+    return this.#size >= maxRefusalBytes;
   }
 
   get outcome(): Outcome {
-    const text = Buffer.concat(this.#pieces).subarray(0, mostRefusalBytes).toString("utf8");
-    // Deeper JSON than this can be parsed, but not written again.
+    const text = Buffer.concat(this.#pieces).subarray(0, maxRefusalBytes).toString("utf8");
+    // JSON that nests deeper than this can be parsed, but not serialized again.
     const json = findExceededJsonLimit(text) === undefined ? parseJson(text) : undefined;
     return { is: "refused", status: this.#status, headers: this.#headers, body: json ?? text };
   }
 }
 
-const mostRefusalBytes = 64 * 1024;
+const maxRefusalBytes = 64 * 1024;
