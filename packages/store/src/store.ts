@@ -2,7 +2,7 @@ import type { BlobStore, TaskLog, TaskStatus } from "@deltawire/tasks";
 import type { ChatStore } from "@deltawire/tasks/chats";
 
 /*
- * What a store is, whatever keeps it. `contract.ts` is the same as a suite of checks.
+ * The interface of every store. `@deltawire/store/contract` checks it as a test suite.
  *
  * Every method rejects with a `StoreError`, whose `code` is one of `StoreErrorCode` and whose message says what to do. A
  * write that was refused changed nothing, and does not stand in the way of a later one.

@@ -14,7 +14,7 @@ import {
 import { eventOfWholeReply } from "./responses-upstream/body.ts";
 import type { ResponseObject } from "./shapes/responses-reply.ts";
 
-/* Complete replies, each translated as the stream that would have said the same. */
+/* Complete replies, translated by the same machines as streams. */
 
 /** A complete Chat reply as a complete response. */
 export function responseOfChat(
@@ -45,7 +45,7 @@ export function chatOfResponse(
   return { ...collectChat(outputs), repairs: machine.repairs };
 }
 
-/** A complete response, repaired: what the terminal event of its stream would have carried. */
+/** A complete response, repaired, as the terminal event of a stream would carry it. */
 export function responseOfResponse(
   reply: JsonObject,
   options: ResponsesOverResponsesOptions,

@@ -2,12 +2,12 @@ import type { UpstreamFailure } from "./mapping/upstream-error.ts";
 import type { Repairs } from "./repairs.ts";
 import type { ResponseUsage } from "./shapes/responses-reply.ts";
 
-/** How a stream came to its end, as told by whoever held the connection. */
+/** How a stream ended, as reported by the owner of the connection. */
 export type StreamEnd = "eof" | "grace" | "idle_timeout" | "transport_error" | "aborted";
 
 /**
  * Every translator is one of these: synchronous, without clock, ids or network of its own.
- * `push` appends what follows from one input to `out`; `end` appends what was still owed.
+ * `push` appends the output of one input to `out`; `end` appends what is still missing.
  * After `end`, or after a terminal event, further input is ignored.
  */
 export interface StreamMachine<In, Out> {
@@ -16,31 +16,31 @@ export interface StreamMachine<In, Out> {
 }
 
 /**
- * A machine whose output a client reads. `begin` and `keepAlive` are for an upstream that is silent: what can be said
- * before its first event, and between two. Chat has no chunk for either, so the translators for Chat clients leave both
- * out; there a comment (`sseKeepAlive`) does.
+ * A machine whose output a client reads. `begin` and `keepAlive` are for an upstream that is silent before its first event
+ * or between two events. Chat has no chunk for either, so the translators for Chat clients have neither; send a comment
+ * (`sseKeepAlive`) instead.
  */
 export interface ClientTranslator<In, Out> extends StreamMachine<In, Out> {
   readonly repairs: Repairs;
-  /** What the reply cost, as the upstream told it or, with `estimated`, as we guess; null while nobody has said. */
+  /** Reported by the upstream or, with `estimated`, estimated here; null until it is known. */
   readonly usage: ResponseUsage | null;
-  /** True once the terminal event has been put out. */
+  /** True once the terminal event has been emitted. */
   readonly ended: boolean;
-  /** Why the reply fails. May be set before `ended`: by an error that is not the upstream's last event. */
+  /** Why the reply fails. Set before `ended` by an error that is not the upstream's last event. */
   readonly failure: UpstreamFailure | undefined;
-  /** True when only usage, the sentinel or the terminal event can still come: wait a second at the most. */
+  /** True when only usage, the sentinel or the terminal event can follow: wait for at most a second. */
   readonly awaitsEnd: boolean;
-  /** Grows whenever the upstream says something. Unchanged after a push that held only keep-alives or empty deltas. */
+  /** Grows with content; unchanged by a push of only keep-alives or empty deltas. */
   readonly progress: number;
-  /** Tells that the reply has begun, unless it has; what the upstream says of its beginning is then not repeated. */
+  /** Emits the opening events, unless the reply has begun; the upstream's own are then dropped. */
   begin?(out: Out[]): void;
-  /** A sign of life that changes nothing; begins the reply if need be. Codex counts events, not comments. */
+  /** Emits an event without content, and begins the reply if necessary. Codex counts events, not comments. */
   keepAlive?(out: Out[]): void;
   /** Ends the reply with a failure that is not the upstream's own. May throw a WireError once; then call it again. */
   fail(failure: UpstreamFailure, out: Out[]): void;
 }
 
-/** Two machines as one: what the first puts out goes into the second. */
+/** Pipes the output of the first machine into the second. */
 export function connect<In, Middle, Out>(
   first: StreamMachine<In, Middle>,
   second: StreamMachine<Middle, Out>,
@@ -64,7 +64,7 @@ export function connect<In, Middle, Out>(
   };
 }
 
-/** Two translators as one: the client reads what the second puts out, the upstream is what the first reads. */
+/** Pipes the output of the first translator, which reads the upstream, into the second, whose output the client reads. */
 export function connectTranslators<In, Middle, Out>(
   first: ClientTranslator<In, Middle>,
   second: ClientTranslator<Middle, Out>,
@@ -103,7 +103,7 @@ export function connectTranslators<In, Middle, Out>(
   };
 }
 
-/** Setting `length` is a call into the runtime, and the next push allocates again; most of these arrays hold one. */
+/** Empties an array, mostly of one item. Setting `length` calls into the runtime and makes the next push allocate. */
 export function empty(array: unknown[]): void {
   if (array.length === 1) array.pop();
   else array.length = 0;

@@ -4,16 +4,16 @@ import type { UpstreamFailure } from "./mapping/upstream-error.ts";
 import type { ReplyBody } from "./reply-body.ts";
 import type { ResponseUsage } from "./shapes/responses-reply.ts";
 
-/** An upstream's reply on its way to a client: bytes in, the client's events out. */
+/** Translates an upstream's reply for a client: bytes in, the client's events out. */
 export class UpstreamReply<Out, In = unknown> {
   readonly #body: ReplyBody<In>;
   readonly #translator: ClientTranslator<In, Out>;
   readonly #inputs: In[] = [];
-  /** The error that came in place of a reply, as its first event. Then nothing is put out, and the reply is over. */
+  /** Set if the first event was an error instead of a reply. Then nothing is emitted, and further input is ignored. */
   refusal: UpstreamFailure | undefined;
-  /** Whether the upstream has sent an event, or `begin` was called. */
+  /** True once the upstream has sent an event or `begin` was called. */
   begun = false;
-  /** What the last `push` put out, in the bytes in which it came: only on the same wire, where nothing was mended. */
+  /** The upstream's own bytes for the output of the last `push`, if both sides speak the same wire and nothing was repaired. */
   bytes: Uint8Array | undefined;
 
   private constructor(body: ReplyBody<In>, translator: ClientTranslator<In, Out>) {
@@ -28,22 +28,22 @@ export class UpstreamReply<Out, In = unknown> {
     return new UpstreamReply(body, translator) as UpstreamReply<Out>;
   }
 
-  /** Whether the terminal event has been put out. */
+  /** True once the terminal event has been emitted. */
   get ended(): boolean {
     return this.#translator.ended;
   }
 
-  /** Why the reply failed, once it has ended. */
+  /** Why the reply failed. Undefined until it has ended. */
   get failure(): UpstreamFailure | undefined {
     return this.#translator.ended ? this.#translator.failure : undefined;
   }
 
-  /** Only usage, the sentinel or the terminal event can still come. */
+  /** True when only usage, the sentinel or the terminal event can follow. */
   get awaitsEnd(): boolean {
     return this.#translator.awaitsEnd;
   }
 
-  /** Unchanged by a push that held only keep-alives or empty deltas. */
+  /** Grows with content; unchanged by a push of only keep-alives or empty deltas. */
   get progress(): number {
     return this.#translator.progress;
   }
@@ -52,7 +52,7 @@ export class UpstreamReply<Out, In = unknown> {
     return this.#translator.usage ?? undefined;
   }
 
-  /** Throws a WireError for a reply that exceeds a limit; call `fail` then. */
+  /** Throws a WireError if the reply exceeds a limit; call `fail` then. */
   push(bytes: Uint8Array, out: Out[]): void {
     const body = this.#body;
     body.push(bytes, this.#inputs);
@@ -66,7 +66,7 @@ export class UpstreamReply<Out, In = unknown> {
     this.bytes = same ? body.relayed : undefined;
   }
 
-  /** Throws a WireError like `push`. */
+  /** Throws a WireError, like `push`. */
   end(how: StreamEnd, out: Out[]): void {
     this.bytes = undefined;
     this.#body.end(how, this.#inputs);
@@ -83,19 +83,19 @@ export class UpstreamReply<Out, In = unknown> {
     try {
       this.#translator.fail(failure, out);
     } catch (error) {
-      // What was held back until now may exceed a limit too, once.
+      // Content that was held back until now may exceed a limit too, but only once.
       if (!(error instanceof WireError)) throw error;
       this.#translator.fail(failure, out);
     }
   }
 
-  /** The upstream has answered but sends nothing: the client's stream begins without it. */
+  /** Begins the client's stream for an upstream that has answered but sends nothing yet. */
   begin(out: Out[]): void {
     this.begun = true;
     this.#translator.begin?.(out);
   }
 
-  /** Puts out an event without content, for clients to which a comment is no sign of life. */
+  /** Emits an event without content, for clients that do not count SSE comments as activity. */
   keepAlive(out: Out[]): void {
     this.#translator.keepAlive?.(out);
   }

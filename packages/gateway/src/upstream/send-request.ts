@@ -42,7 +42,7 @@ export interface SentRequest {
   onAnswering?: () => void;
 }
 
-/** Sends a request to an upstream once. Rejects only with internal errors and when the process is out of file descriptors. */
+/** Sends a request once. Rejects only with internal errors and when the process is out of file descriptors. */
 export function sendRequest(options: SentRequest): Promise<Outcome> {
   return new Promise((resolve, reject) => new RequestHandler(options, resolve, reject).start());
 }

@@ -12,28 +12,28 @@ import type { RequestSource } from "./request-source.ts";
 import { ConversationRetries, waited } from "./retry.ts";
 import { Upstream, type UpstreamRequest } from "./upstream.ts";
 
-/** A request of a client, whatever it asks for. */
+/** A client's request, to any endpoint. */
 export interface Exchange {
   /** Tried in order. */
   targets: readonly ModelTarget[];
   signal: AbortSignal;
   record: ExchangeRecord;
   source: RequestSource;
-  /** The caller tries again by itself, and shows that it does: only quick retries are made here. */
+  /** The caller retries by itself and shows it: only short waits are spent here. */
   isRetriedByCaller?: boolean;
-  /** Its body can be sent only once: nothing is tried after an upstream has been sent it. */
+  /** The body is a stream that cannot be sent again: no retry and no fallback after the first attempt. */
   isSentOnce?: boolean;
 }
 
-/** What the log tells of a request. */
+/** What the log records of a request. */
 export interface ExchangeRecord {
   upstream?: string;
   upstreamModel?: string;
   attempts: number;
   lessons: string[];
-  /** Of the last attempt. */
+  /** Of the latest attempt. */
   repairs: ReadonlyMap<RepairCode, number>;
-  /** Names of the parameters that the last attempt left out. */
+  /** Names of the parameters that the latest attempt left out. */
   droppedParameters?: readonly string[];
   usage?: ResponseUsage | undefined;
   /** Headers of the upstream that were not forwarded. */
@@ -41,15 +41,15 @@ export interface ExchangeRecord {
   failure?: string;
 }
 
-/** A request as one upstream gets it. */
+/** A request in the form that one upstream receives. */
 export interface PreparedRequest {
-  /** Sends it once. `onContent` is to be called when content of a good reply goes to the client, perhaps more than once. */
+  /** Sends it once. Calls `onContent`, possibly often, when content goes to the client and the reply has not failed. */
   send(request: UpstreamRequest, onContent: (() => void) | undefined): Promise<Outcome>;
-  /** What a refusal teaches; undefined: no other way of asking helps. */
+  /** Returns how to change the request after a refusal; undefined if no change would help. */
   lessonFrom?(refusal: Extract<Outcome, { is: "refused" }>): Lesson | undefined;
 }
 
-/** Makes the request for a model of an upstream, with what this request has been taught. Throws if it cannot be made. */
+/** Builds the request for a model of an upstream, changed by the lessons of this request. Throws if it cannot be built. */
 export type Prepare = (
   upstream: Upstream,
   model: string,
@@ -58,18 +58,18 @@ export type Prepare = (
 
 export type RunOutcome = "answered" | "left";
 
-/** A request may teach this many things before it is given up: no server that we know refuses more. */
-const mostLessons = 8;
+/** Per request; no known server needs more. */
+const maxLessons = 8;
 
-/** Retries that take longer are left to a caller who shows them. */
-const mostUnseenMs = 1_000;
+/** Longer waits are left to a caller that retries by itself. */
+const maxHiddenWaitMs = 1_000;
 
-/** Sends requests to upstreams: tries again, learns and falls back, all before the first byte goes to the client. */
+/** Sends requests to upstreams. Retries, learns and falls back before the first byte goes to the client. */
 export class UpstreamClient {
   readonly upstreams: ReadonlyMap<string, Upstream>;
   readonly lessons = new Lessons();
   readonly redactor: Redactor;
-  /** The listed model of an upstream that a mistyped name most likely means. */
+  /** Returns the listed model of an upstream that is closest to a mistyped name. */
   suggestModel: ((upstream: string, model: string) => string | undefined) | undefined;
 
   constructor(config: Config, env: Readonly<Record<string, string | undefined>>, beatMs?: number) {
@@ -84,21 +84,21 @@ export class UpstreamClient {
     );
   }
 
-  /** Throws a Problem, or what `prepare` threw, if no target has answered. */
+  /** Tries the targets in order. Throws a Problem, or what `prepare` threw, if none answers. */
   async request(exchange: Exchange, prepare: Prepare): Promise<RunOutcome> {
     let problem: Problem | undefined;
-    let unmade: Problem | WireError | undefined;
+    let unbuildable: Problem | WireError | undefined;
     for (const target of exchange.targets) {
       const tried = await this.#tryTarget(exchange, target, prepare);
       if (typeof tried === "string") return tried;
-      // One wire may not be able to say what another can.
-      if ("unmade" in tried) unmade ??= tried.unmade;
+      // Another target may speak a wire that can express the request.
+      if ("unbuildable" in tried) unbuildable ??= tried.unbuildable;
       else problem = tried.problem;
       if (exchange.isSentOnce === true && exchange.record.attempts > 0) break;
-      // What is wrong with the request itself is wrong everywhere.
+      // An invalid request is invalid for every upstream.
       if ("problem" in tried && !mayFallBack(tried.problem)) break;
     }
-    throw problem ?? unmade ?? new Problem("model_not_found", "no upstream serves this model");
+    throw problem ?? unbuildable ?? new Problem("model_not_found", "no upstream serves this model");
   }
 
   async close(): Promise<void> {
@@ -114,7 +114,7 @@ export class UpstreamClient {
     exchange: Exchange,
     target: ModelTarget,
     prepare: Prepare,
-  ): Promise<RunOutcome | { problem: Problem } | { unmade: Problem | WireError }> {
+  ): Promise<RunOutcome | { problem: Problem } | { unbuildable: Problem | WireError }> {
     const { record, signal, source } = exchange;
     const { upstream: name, model } = target;
     const upstream = this.upstreams.get(name);
@@ -124,11 +124,11 @@ export class UpstreamClient {
     if (model !== "") record.upstreamModel = model;
     const lessons = new RequestLessons();
     let prepared: PreparedRequest;
-    // A request that cannot even be made says nothing of the upstream.
+    // A request that cannot be built says nothing about the health of the upstream.
     try {
       prepared = prepare(upstream, model, lessons.all);
     } catch (error) {
-      if (error instanceof WireError || error instanceof Problem) return { unmade: error };
+      if (error instanceof WireError || error instanceof Problem) return { unbuildable: error };
       throw error;
     }
     const unusable = upstream.unusable(model, source);
@@ -136,7 +136,7 @@ export class UpstreamClient {
     const request = upstream.begin(model, source);
     let outcome: Outcome | undefined;
     let problem: Problem | undefined;
-    // Other requests change only once the upstream has answered one that was changed so.
+    // A lesson applies to other requests only once the upstream has answered a request that used it.
     const learn = (): void => {
       for (const lesson of lessons.takeProven())
         this.lessons.learn(name, model, lesson, Date.now());
@@ -160,7 +160,7 @@ export class UpstreamClient {
           return "answered";
         }
         const lesson =
-          outcome.is === "refused" && lessons.all.length < mostLessons
+          outcome.is === "refused" && lessons.all.length < maxLessons
             ? prepared.lessonFrom?.(outcome)
             : undefined;
         if (lesson !== undefined) {
@@ -181,18 +181,18 @@ export class UpstreamClient {
     }
   }
 
-  /** A lesson is shown to people, and its words are the upstream's. */
+  /** Lessons are shown to users and quote the upstream. */
   #redacted(lesson: Lesson): Lesson {
     return { ...lesson, said: errorText(lesson.said, this.redactor) };
   }
 
-  /** Undefined if the failure says nothing of the upstream: a context that is too long, a filter. */
+  /** Undefined if the failure says nothing about the health of the upstream: a context that is too long, a filter. */
   #problemOfUpstream(outcome: FailedOutcome, upstream: Upstream): Problem | undefined {
     const status = statusOf(outcome);
     return status > 0 && status < 500 ? undefined : this.problemOf(outcome, upstream);
   }
 
-  /** A model that the upstream does not have may be one of those that it lists, mistyped. */
+  /** Adds the closest listed model to a 404, in case the name was mistyped. */
   #withSuggestion(problem: Problem, { upstream, model }: ModelTarget): Problem {
     const near = problem.status === 404 ? this.suggestModel?.(upstream, model) : undefined;
     if (near === undefined) return problem;
@@ -201,7 +201,7 @@ export class UpstreamClient {
   }
 }
 
-/** How long to wait before the request is sent again; undefined: it is not. */
+/** Milliseconds to wait before the next attempt; undefined if there is none. */
 function waitAfter(
   { isRetriedByCaller = false, isSentOnce = false }: Exchange,
   request: UpstreamRequest,
@@ -209,8 +209,8 @@ function waitAfter(
   tried: number,
   began: number,
 ): number | undefined {
-  if (isSentOnce || (isRetriedByCaller && performance.now() - began > mostUnseenMs))
+  if (isSentOnce || (isRetriedByCaller && performance.now() - began > maxHiddenWaitMs))
     return undefined;
   const wait = request.waitAfter(outcome, tried);
-  return isRetriedByCaller && wait !== undefined && wait > mostUnseenMs ? undefined : wait;
+  return isRetriedByCaller && wait !== undefined && wait > maxHiddenWaitMs ? undefined : wait;
 }
