@@ -23,8 +23,10 @@ const order: Readonly<Record<string, readonly Row[]>> = {
     ["index.ts"],
   ],
   tasks: [
+    ["error.ts", "items.ts", "json.ts"],
+    ["markdown"],
     ["*"],
-    ["connection", "markdown", "rules", "ui-messages"],
+    ["connection", "rules", "ui-messages"],
     [
       "chats",
       "validator.ts",

@@ -1,4 +1,4 @@
-import { annotate, Annotator } from "./annotator.ts";
+import { annotate, Annotator } from "./markdown/annotator.ts";
 import { BlockWriter, longText } from "./block-writer.ts";
 import { messageContent } from "./content.ts";
 import {

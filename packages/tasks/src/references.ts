@@ -1,4 +1,4 @@
-import { annotate } from "./annotator.ts";
+import { annotate } from "./markdown/annotator.ts";
 import { TaskError } from "./error.ts";
 import type { Block, ContentPart, Reference } from "./items.ts";
 import type { JsonObject, JsonValue } from "./json.ts";

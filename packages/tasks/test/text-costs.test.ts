@@ -1,4 +1,4 @@
-import { Annotator } from "../src/annotator.ts";
+import { Annotator } from "../src/markdown/annotator.ts";
 import { bareType, readDataUrl } from "../src/data-url.ts";
 import { GrowingMarkdown, parseMarkdown } from "../src/markdown/growing-markdown.ts";
 import { parseInline } from "../src/markdown/inline.ts";

@@ -1,5 +1,5 @@
 import { unreachable } from "../error.ts";
-import { annotate } from "../annotator.ts";
+import { annotate } from "./annotator.ts";
 import type { Block, Inline } from "./blocks.ts";
 import { withCites } from "./cites.ts";
 import { parseMarkdown } from "./growing-markdown.ts";

@@ -1,4 +1,4 @@
-import { annotate } from "../annotator.ts";
+import { annotate } from "../markdown/annotator.ts";
 import type { TaskEvent } from "../events.ts";
 import type { LogNotes, Part, TaskNotes } from "../log-notes.ts";
 import type { Annotation } from "../items.ts";

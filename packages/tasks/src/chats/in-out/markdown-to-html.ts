@@ -1,4 +1,4 @@
-import { annotate } from "../../annotator.ts";
+import { annotate } from "../../markdown/annotator.ts";
 import { unreachable } from "../../error.ts";
 import type { Block, ListItem, Side } from "../../markdown/blocks.ts";
 import { withCites } from "../../markdown/cites.ts";

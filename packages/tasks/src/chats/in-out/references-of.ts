@@ -1,4 +1,4 @@
-import { annotate } from "../../annotator.ts";
+import { annotate } from "../../markdown/annotator.ts";
 import type { Reference } from "../../items.ts";
 import { citedAnswers, type CitedAnswer } from "../cited-answer.ts";
 import type { AnswerVersion, Chat } from "../shapes.ts";

@@ -1,10 +1,10 @@
-import type { Annotation } from "./items.ts";
-import type { Inline } from "./markdown/blocks.ts";
-import { BlockParser } from "./markdown/block-parser.ts";
-import { CodeRuns } from "./markdown/code-runs.ts";
-import { endMark, resolvedMark, withoutCiteMarks } from "./markdown/cites.ts";
-import { longestPiece, nextPiece, withoutReturn } from "./markdown/line-pieces.ts";
-import { References } from "./markdown/references.ts";
+import type { Annotation } from "../items.ts";
+import type { Inline } from "./blocks.ts";
+import { BlockParser } from "./block-parser.ts";
+import { CodeRuns } from "./code-runs.ts";
+import { endMark, resolvedMark, withoutCiteMarks } from "./cites.ts";
+import { longestPiece, nextPiece, withoutReturn } from "./line-pieces.ts";
+import { References } from "./references.ts";
 
 export interface Annotated {
   /** What may be sent now. */
