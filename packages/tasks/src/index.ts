@@ -67,6 +67,7 @@ export {
   progressChange,
   type ProgressChange,
 } from "./progress.ts";
+export { withoutAnnotated } from "./markers.ts";
 export { annotate, Annotator, type Annotated } from "./markdown/annotator.ts";
 export { emptyTree, reduce, Reducer } from "./reducer.ts";
 export { sha256 } from "./sha256.ts";

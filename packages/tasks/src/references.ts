@@ -2,6 +2,7 @@ import { annotate } from "./markdown/annotator.ts";
 import { TaskError } from "./error.ts";
 import type { Block, ContentPart, Reference } from "./items.ts";
 import type { JsonObject, JsonValue } from "./json.ts";
+import { rewriteMarkers, withoutAnnotated } from "./markers.ts";
 import { defused, defusedText, wrap, wrapperTag, wrapperText } from "./reference-wrapper.ts";
 import { sha256 } from "./sha256.ts";
 import type { ToolBlock, ToolOutput, ToolPart } from "./tool-output.ts";
@@ -140,7 +141,9 @@ export class ReferencePool {
           source: { task_id: childTaskId, reference_id: n },
         });
     }
-    const text = defusedText(rewriteMarkers(message, (n) => numbers.get(n)));
+    const text = defusedText(
+      rewriteMarkers(message, annotate(message, all), (n) => numbers.get(n)),
+    );
     if (text !== "") content.push({ type: "text", text });
     return { content, references };
   }
@@ -188,7 +191,9 @@ export function withoutReferences(texts: readonly string[]): string[] {
   const numbers = wrappedNumbers(texts);
   let isInGroup = false;
   const plain = (text: string): string =>
-    isInGroup ? text : rewriteMarkers(text, (n) => (numbers.has(n) ? undefined : n));
+    isInGroup
+      ? text
+      : rewriteMarkers(text, annotate(text, all), (n) => (numbers.has(n) ? undefined : n));
   return texts.map((text) => {
     let rest = "";
     let at = 0;
@@ -201,24 +206,11 @@ export function withoutReferences(texts: readonly string[]): string[] {
   });
 }
 
+const all = (): boolean => true;
+
 /** The text without its `[^n]`; those in code are no markers. */
 export function withoutMarkers(text: string): string {
-  return rewriteMarkers(text, () => undefined);
-}
-
-/** Where a number becomes undefined, the marker goes, and a blank before it that no word follows: four would make code. */
-function rewriteMarkers(text: string, number: (n: number) => number | undefined): string {
-  let rewritten = "";
-  let at = 0;
-  for (const { reference_id: n, start_index, end_index } of annotate(text, () => true)) {
-    rewritten += text.slice(at, start_index);
-    at = end_index;
-    const now = number(n);
-    if (now !== undefined) rewritten += `[^${now}]`;
-    else if (rewritten.endsWith(" ") && !/^[\p{L}\p{N}]/u.test(text.slice(at, at + 2)))
-      rewritten = rewritten.slice(0, -1);
-  }
-  return rewritten + text.slice(at);
+  return withoutAnnotated(text, annotate(text, all));
 }
 
 interface TemporaryGroup {

@@ -1,6 +1,6 @@
 import {
   addUsage,
-  withoutMarkers,
+  withoutAnnotated,
   type Block,
   type OutputItem,
   type RetractedItem,
@@ -100,7 +100,9 @@ function saidIn(output: Output): Block[] {
 export function wordsToCopy(outputs: readonly Output[]): string {
   return outputs
     .flatMap(saidIn)
-    .map((block) => (block.type === "text" ? withoutMarkers(block.text) : wordsOf(block)))
+    .map((block) =>
+      block.type === "text" ? withoutAnnotated(block.text, block.annotations) : wordsOf(block),
+    )
     .filter((text) => text !== "")
     .join("\n\n");
 }

@@ -1,4 +1,4 @@
-import type { Outcome, OutputItem } from "@deltawire/tasks";
+import { annotate, type Outcome, type OutputItem } from "@deltawire/tasks";
 import type { AnswerVersion } from "@deltawire/tasks/chats";
 import { expect, test } from "vitest";
 import {
@@ -122,8 +122,15 @@ test("requests, calls and times of an answer are summed over its parts and shown
 });
 
 test("what is copied are the words, without markers of references and without tools", () => {
+  const cited = "It is sunny [^1], says the report[^2].";
+  const annotations = annotate(cited, (n) => n === 1);
   const output = [
-    ...saying("It is sunny [^1], says the report[^2]."),
+    {
+      type: "message",
+      id: "message_1",
+      role: "assistant",
+      block_list: [{ type: "text", text: cited, annotations }],
+    } as const satisfies OutputItem,
     { type: "tool_call", id: "call", call_id: "call", name: "look", arguments: "{}" } as const,
     ...saying("Code keeps `[^1]`."),
   ];
