@@ -98,7 +98,8 @@ export function connectTranslators<In, Middle, Out>(
       const last: Middle[] = [];
       first.fail(failure, last);
       for (const value of last) second.push(value, out);
-      second.end("eof", out);
+      // If the second exceeded a limit, the first has put out its last event before.
+      second.fail(failure, out);
     },
   };
 }

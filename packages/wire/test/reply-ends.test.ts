@@ -4,6 +4,7 @@ import {
   ChatOverResponses,
   connectTranslators,
   Repairs,
+  ReplyBudget,
   ResponsesBody,
   ResponsesOverChat,
   ResponsesOverResponses,
@@ -99,6 +100,59 @@ describe.each([
     const reported = translated("text", "error");
     reported.translator.fail(tooLarge, reported.out);
     expect(reported.translator.failure).toMatchObject({ code: "rate_limit_exceeded" });
+  });
+});
+
+/** Its arguments have more values than the budgets below allow. They are counted when the reply ends. */
+const largeCall = { id: "call_1", name: "f", arguments: "[1,2,3,4,5,6]" };
+const chatCall = { index: 0, id: largeCall.id, type: "function", function: largeCall };
+const largeFromChat = [
+  { choices: [{ index: 0, delta: { content: "Hi" } }] },
+  { choices: [{ index: 0, delta: { tool_calls: [chatCall] } }] },
+  { choices: [{ index: 0, delta: {}, finish_reason: "tool_calls" }] },
+  "[DONE]",
+] as unknown as ChatInput[];
+const callItem = { ...largeCall, id: "fc_1", call_id: "call_1", type: "function_call" };
+const largeFromResponses = [
+  responsesUpstream.text,
+  { type: "response.output_item.added", output_index: 1, item: { ...callItem, arguments: "" } },
+  { type: "response.completed", response: { status: "completed", output: [callItem] } },
+] as unknown as ResponsesInput[];
+
+const small = () => ({ ...common(), budget: new ReplyBudget({ argumentValues: 3 }) });
+
+describe.each([
+  ["Responses over Chat", largeFromChat, () => new ResponsesOverChat(small())],
+  ["Chat over Chat", largeFromChat, () => new ChatOverChat(small())],
+  [
+    "complete calls of Chat over Chat",
+    largeFromChat,
+    () => new ChatOverChat({ ...small(), toolCalls: "whole" }),
+  ],
+  ["Chat over Responses", largeFromResponses, () => new ChatOverResponses(small())],
+  [
+    "Chat with complete calls over Responses",
+    largeFromResponses,
+    () =>
+      connectTranslators<ResponsesInput, ChatInput, unknown>(
+        new ChatOverResponses(common()) as ClientTranslator<ResponsesInput, ChatInput>,
+        new ChatOverChat({ ...small(), toolCalls: "whole" }),
+      ),
+  ],
+])("%s", (_name, inputs, make) => {
+  test("ends with the failure when a limit is exceeded at the end of the reply", () => {
+    const translator = make() as ClientTranslator<unknown, unknown>;
+    const out: unknown[] = [];
+    const read = (): void => {
+      for (const input of inputs) translator.push(input, out);
+      translator.end("eof", out);
+    };
+    expect(read).toThrow("JSON values in the arguments");
+    const tooLarge = { code: "reply_too_large", message: "too large" };
+    translator.fail(tooLarge, out);
+    expect([translator.ended, translator.failure]).toMatchObject([true, tooLarge]);
+    expect(JSON.stringify(out.at(-1))).toContain("reply_too_large");
+    expect(JSON.stringify(out)).not.toContain('"finish_reason":"tool_calls"');
   });
 });
 

@@ -60,6 +60,8 @@ interface PassingChoice {
   calls: CallDeltas | WholeCalls;
   /** Whether a delta has gone out; the first says who speaks. */
   begun: boolean;
+  /** Whether its last chunk has gone out. */
+  ended: boolean;
   finishChunk: ChatChunk | undefined;
   finishChoice: ChatChunkChoice | undefined;
 }
@@ -234,6 +236,7 @@ export class ChatOverChat implements ClientTranslator<ChatInput, ChatOutput> {
         declared: tools === undefined ? undefined : new DeclaredCalls(tools, this.repairs, index),
         calls: toolCalls === "whole" ? new WholeCalls() : new CallDeltas(),
         begun: false,
+        ended: false,
         finishChunk: undefined,
         finishChoice: undefined,
       };
@@ -249,13 +252,18 @@ export class ChatOverChat implements ClientTranslator<ChatInput, ChatOutput> {
   }
 
   #finish(out: ChatOutput[]): void {
-    this.#ended = true;
     for (const chunk of this.#early.splice(0)) out.push(this.#withEnvelope(chunk, undefined));
     let failure = this.#failure;
     for (const [index, passing] of this.#choices) {
+      // Already ended when another choice exceeded a limit.
+      if (passing.ended) {
+        failure ??= passing.reader.failure;
+        continue;
+      }
       // What befell the whole reply befell each choice; what befell one choice is no matter of the others.
       if (this.#failure !== undefined) passing.reader.fail(this.#failure);
       const own = this.#finishChoice(index, passing, out);
+      passing.ended = true;
       failure ??= own;
     }
     const estimated = failure === undefined ? this.#estimate?.unlessTold(this.#usage) : undefined;
@@ -264,6 +272,7 @@ export class ChatOverChat implements ClientTranslator<ChatInput, ChatOutput> {
       const chunk = this.#withEnvelope(withoutUsage(this.#usageChunk ?? {}), []);
       out.push({ ...chunk, usage: chatUsage(this.#usage) });
     }
+    this.#ended = true;
     out.push(failure === undefined ? "[DONE]" : { error: chatError(failure) });
   }
 
