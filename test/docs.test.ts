@@ -134,7 +134,7 @@ test("docs/chats.md has every route, every edit and every setting of chats", () 
   );
   expect(shown).toContain("`POST /api/chats/:chat/send");
   expect(shown.filter((route) => !new RegExp(`${route}(?:[?][^\`]*)?\``).test(page))).toEqual([]);
-  const schemas = source("tasks/src/chats/schemas.ts");
+  const schemas = source("tasks/src/chats/chat-schemas.ts");
   const [, edits = ""] = /const personEdit =([^]*?)\n\]\);/.exec(schemas) ?? [];
   const [, settings = ""] = /const settingsFields = \{([^]*?)\n\};/.exec(schemas) ?? [];
   const words = [

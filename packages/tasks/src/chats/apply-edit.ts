@@ -10,7 +10,7 @@ import { bookmarkNode, chooseBranch, hideNode, pinNode } from "./mark-node.ts";
 import { deleteNode } from "./prune-tree.ts";
 import { badValue, refused } from "./refusal.ts";
 import { restore } from "./restore.ts";
-import { checkPersonEdit, checkSettings, checkTitle, settingsAfter } from "./schemas.ts";
+import { checkPersonEdit, checkSettings, checkTitle, settingsAfter } from "./chat-schemas.ts";
 import type { Chat } from "./shapes.ts";
 import { addAnswerVersion, addMessageVersion, chooseVersion, deleteVersion } from "./versions.ts";
 import { onOneLine } from "./words.ts";

@@ -11,7 +11,7 @@ import {
   stringOr,
   words,
 } from "./schema.ts";
-import { attachment, messageFields, modelOptions, newChat, personEdit } from "./schemas.ts";
+import { attachment, messageFields, modelOptions, newChat, personEdit } from "./chat-schemas.ts";
 
 /*
  * The bodies of `/api/chats…`, and what else a chat client sends. Clients have the types, a gateway parses the bodies and

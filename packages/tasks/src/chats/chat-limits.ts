@@ -1,5 +1,5 @@
 import { problem } from "./check-value.ts";
-import { maxMessageCharacters } from "./schemas.ts";
+import { maxMessageCharacters } from "./chat-schemas.ts";
 import type { Chat } from "./shapes.ts";
 import { wordsOf } from "./words.ts";
 

@@ -1,5 +1,5 @@
 import type { Usage } from "../items.ts";
-import type { NewMessage, PersonEdit } from "./schemas.ts";
+import type { NewMessage, PersonEdit } from "./chat-schemas.ts";
 import type {
   AnswerStatus,
   AnswerTask,
@@ -9,7 +9,7 @@ import type {
   UserVersion,
 } from "./shapes.ts";
 
-export type { NewMessage, PersonEdit } from "./schemas.ts";
+export type { NewMessage, PersonEdit } from "./chat-schemas.ts";
 
 /*
  * Everything that can happen to a chat. A person's edits raise its revision; what the server does on behalf of a model

@@ -69,7 +69,7 @@ export function followChats(
   const client = new EventClient({
     schedule,
     random,
-    transport: ({ chats }, line) => source(chats?.after, line),
+    transport: ({ chats }, transportHandlers) => source(chats?.after, transportHandlers),
   });
   const follower = new ChatsFollower(client, handlers, after);
   client.open();

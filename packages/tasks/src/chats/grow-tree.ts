@@ -1,4 +1,4 @@
-import { checkMessage } from "./schemas.ts";
+import { checkMessage } from "./chat-schemas.ts";
 import type { Edited, EditWorld, NewAnswer, NewMessage } from "./edit.ts";
 import { newAnswerNode, newSeparator, newUserNode } from "./new-node.ts";
 import { childrenOf, nextOnPath, nodeOf } from "./path.ts";

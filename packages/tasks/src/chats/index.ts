@@ -120,7 +120,7 @@ export {
   personEdit,
   settingsAfter,
   type NewChat,
-} from "./schemas.ts";
+} from "./chat-schemas.ts";
 export {
   cancelBody,
   decisionBody,

@@ -1,5 +1,5 @@
 import type { EditWorld } from "./edit.ts";
-import type { NewChat } from "./schemas.ts";
+import type { NewChat } from "./chat-schemas.ts";
 import type { Chat } from "./shapes.ts";
 import { onOneLine } from "./words.ts";
 

@@ -4,8 +4,9 @@ import { isWellFormed } from "../well-formed.ts";
 import { at, isPlainObject, jsonUpTo, problem } from "./check-value.ts";
 
 /*
- * What settings, messages, edits and the bodies of requests are defined with. A schema is the one definition of a type
- * (`v.InferOutput`), of its validator (`parseValue`, `findProblems`) and of its JSON Schema (`@valibot/to-json-schema`).
+ * Building blocks of schemas on top of Valibot; `chat-schemas.ts` and `bodies.ts` are made of them. A schema is the one
+ * definition of a type (`v.InferOutput`), its validator (`parseValue`, `findProblems`) and its JSON Schema
+ * (`@valibot/to-json-schema`).
  */
 
 /** `path` is that of the problem, such as `edits[0].title`; "" for the value itself. */
@@ -13,7 +14,7 @@ export type Parsed<Value> =
   | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly path: string; readonly message: string };
 
-/** Returns a copy of the value with its fields in the order of the schema, or the first problem. Linear, stops at once. */
+/** Returns a copy of the value with its fields in the order of the schema, or the first problem. Linear time. */
 export function parseValue<const Schema extends v.GenericSchema>(
   schema: Schema,
   value: unknown,
@@ -95,7 +96,7 @@ function takesNull(schema: v.ObjectEntries[string] | undefined): boolean {
 
 type Fields = Readonly<Record<string, v.GenericSchema>>;
 
-/** Entries of an object that need not be there. */
+/** Optional entries of an object. */
 // @__NO_SIDE_EFFECTS__
 export function optionalFields<const Given extends Fields>(fields: Given) {
   return mapFields(fields, (field) => v.exactOptional(field)) as {
@@ -103,7 +104,7 @@ export function optionalFields<const Given extends Fields>(fields: Given) {
   };
 }
 
-/** Entries of a patch: absent fields stay, `null` takes one out. */
+/** Entries of a patch: absent fields stay unchanged, `null` removes a field. */
 // @__NO_SIDE_EFFECTS__
 export function patchFields<const Given extends Fields>(fields: Given) {
   return mapFields(fields, (field) => v.exactOptional(v.nullable(field))) as {
@@ -119,15 +120,15 @@ function mapFields<Field>(fields: Fields, map: (field: v.GenericSchema) => Field
   return Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, map(field)]));
 }
 
-/** No file and no other program can take half a character. */
+/** Refuses lone surrogates, which UTF-8 cannot encode. */
 export const wellFormed = v.check<string, string>(isWellFormed, "has half a character in it");
 
 export const text = v.pipe(v.string(), wellFormed);
 
-/** A string that has something in it. */
+/** A string that is not empty. */
 export const nonEmpty = v.pipe(v.string(), v.nonEmpty(), wellFormed);
 
-/** A string with something to read in it. */
+/** A string that is not blank. */
 // @__NO_SIDE_EFFECTS__
 export function words(maxLength: number) {
   return v.pipe(v.string(), v.regex(/\S/, "must not be empty"), v.maxLength(maxLength), wellFormed);
@@ -151,7 +152,7 @@ function numberAboveZero() {
   return v.pipe(v.number(message), v.finite(message), v.gtValue(0, message));
 }
 
-/** Valibot's `array` of readonly types, whose length is looked at before its items. */
+/** Valibot's `array` with a readonly type, whose length is checked before its items. */
 // @__NO_SIDE_EFFECTS__
 export function list<const Item extends v.GenericSchema>(
   item: Item,
@@ -163,17 +164,17 @@ export function list<const Item extends v.GenericSchema>(
   return withRun(schema, v.pipe(v.array(v.unknown()), longest, schema));
 }
 
-/** An object of JSON, which is not looked into. */
+/** A JSON object whose fields are not checked. */
 export const jsonObject = v.pipe(
   v.custom<JsonObject>(isPlainObject, ({ input }) => `must be an object${got(input)}`),
   v.metadata({ type: "object" }),
 );
 
-/** Fields that are read one by one, at up to 25 µs each. */
+/** Each field takes up to 25 µs. */
 const maxFields = 1000;
 const maxJsonValues = 10_000;
 
-/** An object of JSON that is short, and nests no deeper than a file of chats may. */
+/** A JSON object of limited size, nested no deeper than a chat file may be. */
 export const smallJsonObject = v.pipe(
   jsonObject,
   v.maxEntries(maxFields),
@@ -211,7 +212,7 @@ export const jsonText = v.pipe(
   }),
 );
 
-/** Valibot's `union` of a string and something else, whose issues are those of the one that was meant. */
+/** Valibot's `union` of a string and another schema, with the issues of the member that fits the type of the input. */
 // @__NO_SIDE_EFFECTS__
 export function stringOr<
   const Text extends v.GenericSchema<string>,
@@ -228,7 +229,7 @@ export function stringOr<
   return withRun(v.union([text, other]), meant);
 }
 
-/** What an issue of a schema without a message of its own says. It repeats little of the input: that may have megabytes. */
+/** The message for issues without one of their own. Quotes little of the input, which may have megabytes. */
 function describeIssue({ type, expected, input, path, requirement }: v.BaseIssue<unknown>): string {
   switch (type) {
     case "strict_object":
@@ -261,12 +262,12 @@ function describeIssue({ type, expected, input, path, requirement }: v.BaseIssue
   }
 }
 
-/** Of `("a" | "b")`, as Valibot writes what it expects. */
+/** Returns the words in `("a" | "b")`, Valibot's form of expected values. */
 function wordsIn(expected: string): string[] {
   return [...expected.matchAll(/"([^"]*)"/g)].map(([, word = ""]) => word);
 }
 
-/** Returns the end of a message: what came instead of what was expected. */
+/** Returns the end of a message: what was received instead. */
 function got(input: unknown, comma = ","): string {
   if (input === undefined) return "";
   if (typeof input === "string") return `${comma} got ${JSON.stringify(input.slice(0, 50))}`;

@@ -1,6 +1,6 @@
 import type { Reference, Usage } from "../items.ts";
 import type { TaskApproval, TaskReference, TaskState } from "../state.ts";
-import type { Attachment, ChatSettings, ContextSnippet, ModelOptions } from "./schemas.ts";
+import type { Attachment, ChatSettings, ContextSnippet, ModelOptions } from "./chat-schemas.ts";
 
 export type {
   Attachment,
@@ -10,7 +10,7 @@ export type {
   PrivacyField,
   PrivacyKind,
   PrivacySettings,
-} from "./schemas.ts";
+} from "./chat-schemas.ts";
 
 /*
  * A conversation. Nodes make a tree: what stands under one node side by side are branches. A node of its own has versions:

@@ -1,4 +1,4 @@
-import { checkMessage } from "./schemas.ts";
+import { checkMessage } from "./chat-schemas.ts";
 import type { Edited, EditWorld, NewAnswer, NewMessage, Refusal, Removal } from "./edit.ts";
 import { followedVersion } from "./outdated.ts";
 import { nodeOf } from "./path.ts";

@@ -14,7 +14,7 @@ import {
   shaped,
   type Check,
 } from "../check-value.ts";
-import { checkMessage, checkSettings, checkTags } from "../schemas.ts";
+import { checkMessage, checkSettings, checkTags } from "../chat-schemas.ts";
 import {
   anything,
   atLeast,

@@ -1,7 +1,7 @@
 import type { JsonValue } from "../../json.ts";
 import type { OutputItem } from "../../items.ts";
 import { maxMessages, tooManyMessages } from "../chat-limits.ts";
-import { checkTitle } from "../schemas.ts";
+import { checkTitle } from "../chat-schemas.ts";
 import { isPlainObject, problem } from "../check-value.ts";
 import type { EditWorld, NewAnswer, NewMessage } from "../edit.ts";
 import { newChat } from "../new-chat.ts";

@@ -16,9 +16,9 @@ import {
   words,
 } from "./schema.ts";
 
-/* Settings, messages and edits, as clients send them and as they stand in a chat. */
+/* Schemas of settings, messages and edits, as clients send them and as chats store them. */
 
-/** What a task may use at most. */
+/** Upper limits of what a task may use. */
 export const limits = object(
   optionalFields({
     rounds: integer(1),
@@ -29,7 +29,7 @@ export const limits = object(
   }),
 );
 
-/** Parameters of a request by their names on the Responses wire. `null` takes out what a lower layer has set. */
+/** Parameters by their names in the Responses API. `null` removes what a lower layer has set. */
 export type ModelOptions = v.InferOutput<typeof modelOptions>;
 export const modelOptions = v.pipe(
   smallJsonObject,
@@ -39,7 +39,7 @@ export const modelOptions = v.pipe(
 );
 
 export type PrivacyKind = keyof typeof privacyKinds;
-/** Which field a kind needs; the others find what looks like one, or the very `value` if there is one. */
+/** The field that a kind requires. The other kinds match by form, or exactly `value` if it is set. */
 const privacyKinds = {
   email: undefined,
   phone: undefined,
@@ -171,7 +171,7 @@ export const attachment = object({
   }),
 });
 
-/** What the user put beside the words: a file, a selection, a page. Never mixed with them. */
+/** Context that the user added to a message: a file, a selection, a page. Stored apart from its text. */
 export type ContextSnippet = Readonly<v.InferOutput<typeof contextSnippet>>;
 export const contextSnippet = object({
   kind: v.picklist(["file", "selection", "page", "text"]),
@@ -241,7 +241,7 @@ export function checkMessage(value: unknown, path = ""): string[] {
   return findProblems(newMessage, value, path);
 }
 
-/** Whether an edit of a person has the right values; whether it can be made is for the chat to say. */
+/** Checks the values of an edit; whether the chat allows it is checked by `applyEdit`. */
 export function checkPersonEdit(value: unknown): string[] {
   return findProblems(personEdit, value);
 }
