@@ -3,19 +3,19 @@ import { flushSync } from "react-dom";
 import { createViewportObserver, type ViewportObserver } from "./viewport-observer.ts";
 
 interface LazyMountProps {
-  /** By which its height is remembered: another one where it holds something else. */
+  /** Key under which its height is remembered; change it with the content. */
   name: string;
   className: string;
-  /** How high it may be that was never drawn, in px. */
+  /** Returns the estimated height in px, before the first mount. */
   guess: () => number;
-  /** Somebody wants to see something of it, wherever it is. */
+  /** Mounts it wherever it is, for example because a search hit is inside. */
   isWanted: boolean;
-  /** From the first, before anybody has looked where it is. */
+  /** Mounts it in the first render, before its position is known. */
   isDrawnAtOnce: boolean;
   children: () => ReactNode;
 }
 
-/** Mounts its children near the viewport; elsewhere it is an empty box of their last or guessed height. */
+/** Mounts its children near the viewport; elsewhere it is an empty box with their last or estimated height. */
 export function LazyMount(props: LazyMountProps) {
   const { name, className, guess, isWanted, isDrawnAtOnce, children } = props;
   const scope = useLazyMountScope();
@@ -24,7 +24,7 @@ export function LazyMount(props: LazyMountProps) {
   useEffect(() => {
     const { current } = element;
     if (current === null) return undefined;
-    return scope.watcher.watch(current, (near, height) => {
+    return scope.observer.watch(current, (near, height) => {
       if (near) {
         flushSync(() => setNear(true));
         return true;
@@ -41,8 +41,8 @@ export function LazyMount(props: LazyMountProps) {
         ref={element}
         className={className}
         onFocus={({ currentTarget }) =>
-          // Not within the drawing that may have given it the focus.
-          queueMicrotask(() => scope.watcher.tellBeside(currentTarget))
+          // Not during the render that may have moved the focus here.
+          queueMicrotask(() => scope.observer.notifyBeside(currentTarget))
         }
       >
         {children()}
@@ -52,17 +52,17 @@ export function LazyMount(props: LazyMountProps) {
   return <div ref={element} className={className} style={{ blockSize }} />;
 }
 
-/** Whoever presses Tab goes there next. */
+/** Tab moves the focus there next. */
 function isBesideFocus({ previousElementSibling: above, nextElementSibling: below }: Element) {
   return hasFocus(above) || hasFocus(below);
 }
 
 /** Shared by all `LazyMount`s of one scroller. */
 export interface LazyMountScope {
-  readonly watcher: ViewportObserver;
-  /** How high they were when they were last drawn, by their names. */
+  readonly observer: ViewportObserver;
+  /** Heights when they were last mounted, by name. */
   readonly heights: Map<string, number>;
-  /** Whether the list has been drawn: what is added at its end from then on is seen at once. */
+  /** True once the list has been rendered: what is appended from then on is mounted at once. */
   isOpen(): boolean;
   open(): void;
 }
@@ -70,7 +70,7 @@ export interface LazyMountScope {
 export function createLazyMountScope(): LazyMountScope {
   let isOpen = false;
   return {
-    watcher: createViewportObserver(scrollerAround, onUseEnd),
+    observer: createViewportObserver(scrollerAround, onUseEnd),
     heights: new Map(),
     isOpen: () => isOpen,
     open() {
@@ -88,7 +88,7 @@ export function useLazyMountScope(): LazyMountScope {
   return around;
 }
 
-/** Returns the surrounding scope, or an own one where there is none. */
+/** Returns the surrounding scope, or a new one if there is none. */
 export function useLazyMountScopeOrOwn(): LazyMountScope {
   const around = useContext(LazyMountContext);
   const [own] = useState(createLazyMountScope);
@@ -103,7 +103,7 @@ function scrollerAround(element: Element): Element | null {
 
 const scrolls = new Set(["auto", "scroll"]);
 
-/** Whether somebody would lose something if it were not drawn: the focus, selected words, or what is heard. */
+/** True if unmounting it would lose the focus, a selection or playing media. */
 function isInUse(element: Element): boolean {
   return hasFocus(element) || isSelected(element) || isPlaying(element);
 }
@@ -112,10 +112,10 @@ function hasFocus(element: Element | null): boolean {
   return element !== null && element.contains(document.activeElement);
 }
 
-/** Told when something may not be in use any more. */
+/** Calls the listener when an element may no longer be in use. */
 function onUseEnd(listener: () => void): () => void {
   const listening = new AbortController();
-  // The events of what plays do not bubble.
+  // Media events do not bubble.
   const options = { capture: true, signal: listening.signal };
   for (const name of ["focusout", "selectionchange", "pause", "ended"])
     document.addEventListener(name, listener, options);
@@ -139,17 +139,17 @@ function isPlaying(element: Element): boolean {
 export const lineHeight = 24;
 export const lettersInLine = 90;
 
-/** How many lines a text may take that was never drawn. */
+/** Estimates how many lines a text takes. */
 export function guessedLines(text: string): number {
   let lines = 1;
   for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) lines += 1;
   return Math.max(lines, Math.ceil(text.length / lettersInLine));
 }
 
-/** In so many frames all that is near has been drawn, and may be of another height than was guessed. */
+/** Frames until everything near the viewport is mounted; heights may differ from their estimates until then. */
 const framesOfDrawing = 12;
 
-/** Does something in each frame until what is near the view has been drawn. */
+/** Calls `step` in each frame until everything near the viewport is mounted. */
 export function whileDrawn(step: () => void, frames = framesOfDrawing): void {
   if (frames === 0) return;
   requestAnimationFrame(() => {

@@ -1,98 +1,98 @@
-/** How far outside of the view something is that is drawn already, in px. */
+/** Elements within this distance of the viewport count as near. */
 const nearPx = 1500;
-/** So long they are drawn in one frame, one after the other; the last one takes as long as it takes. */
-const drawingMs = 5;
+/** No further element is mounted in a frame after this time. */
+const mountingMs = 5;
 
-/** Answers with whether it is drawn now: what is in use stays so though it is far. */
-type TellNear = (near: boolean, height: number) => boolean;
+/** Mounts or unmounts an element. Returns true if it is mounted now: an element in use stays mounted. */
+type OnNearChange = (near: boolean, height: number) => boolean;
 
 /**
- * Tells of elements in a scroller whether they are near what is seen, with their height. Those that come near are
- * told the nearest first, and in each frame as many as can be drawn in it: to draw many at once would hold up the page.
- * Whoever is told draws at once.
+ * Reports which elements of a scroller are near the viewport, with their height. Elements that come near are reported the
+ * nearest first, and only as many per frame as can be mounted in it, so that the page stays responsive. The callback must
+ * mount synchronously.
  */
 export interface ViewportObserver {
-  watch(element: Element, tell: TellNear): () => void;
-  /** Tells at once of those beside one that has the focus: whoever presses Tab is faster than the frames. */
-  tellBeside(element: Element): void;
+  watch(element: Element, onNearChange: OnNearChange): () => void;
+  /** Reports the siblings of a focused element at once: Tab may be pressed before the next frame. */
+  notifyBeside(element: Element): void;
 }
 
 /**
- * `scrollerAround`: asked with the first element, for all. `onUseEnd`: tells when those that are drawn though they are
- * far may have no reason for it any more.
+ * `scrollerAround` is called with the first element and applies to all. `onUseEnd` subscribes to moments when elements that
+ * were kept mounted because they were in use can be unmounted.
  */
 export function createViewportObserver(
   scrollerAround: (element: Element) => Element | null,
   onUseEnd: (listener: () => void) => () => void,
 ): ViewportObserver {
-  const watched = new Map<Element, TellNear>();
-  /** Those that have come near and are not told yet, with how far away they are. */
+  const watched = new Map<Element, OnNearChange>();
+  /** Elements that have come near and are not reported yet. */
   const coming = new Map<Element, Coming>();
-  const drawnFarAway = new Set<Element>();
+  const mountedFarAway = new Set<Element>();
   let observer: IntersectionObserver | undefined;
-  let stopHearing: (() => void) | undefined;
+  let stopListening: (() => void) | undefined;
   let frame: number | undefined;
 
-  const tellNearest = () => {
+  const notifyNearest = () => {
     frame = undefined;
     const begun = performance.now();
     for (const [element, { height }] of [...coming].toSorted(byDistance)) {
       coming.delete(element);
       watched.get(element)?.(true, height);
-      if (performance.now() - begun >= drawingMs) break;
+      if (performance.now() - begun >= mountingMs) break;
     }
-    if (coming.size > 0) frame ??= requestAnimationFrame(tellNearest);
+    if (coming.size > 0) frame ??= requestAnimationFrame(notifyNearest);
   };
   const look = (entries: readonly IntersectionObserverEntry[]) => {
     for (const entry of entries) {
       const { target, isIntersecting, boundingClientRect } = entry;
-      drawnFarAway.delete(target);
+      mountedFarAway.delete(target);
       const { height } = boundingClientRect;
       if (isIntersecting) coming.set(target, { away: awayFrom(entry), height });
       else {
         coming.delete(target);
-        if (watched.get(target)?.(false, height) === true) drawnFarAway.add(target);
+        if (watched.get(target)?.(false, height) === true) mountedFarAway.add(target);
       }
     }
-    if (frame === undefined) tellNearest();
+    if (frame === undefined) notifyNearest();
   };
-  /** The observer speaks of what has changed, and of what it has not observed yet. */
-  const lookAgain = () => {
-    for (const element of drawnFarAway) {
+  /** An IntersectionObserver reports changes and newly observed elements only. */
+  const recheck = () => {
+    for (const element of mountedFarAway) {
       observer?.unobserve(element);
       observer?.observe(element);
     }
-    drawnFarAway.clear();
+    mountedFarAway.clear();
   };
 
   return {
-    watch(element, tell) {
+    watch(element, onNearChange) {
       observer ??= new IntersectionObserver(look, {
         root: scrollerAround(element),
         rootMargin: `${nearPx}px 0px`,
       });
-      stopHearing ??= onUseEnd(lookAgain);
-      watched.set(element, tell);
+      stopListening ??= onUseEnd(recheck);
+      watched.set(element, onNearChange);
       observer.observe(element);
       return () => {
         watched.delete(element);
         coming.delete(element);
-        drawnFarAway.delete(element);
+        mountedFarAway.delete(element);
         observer?.unobserve(element);
         if (watched.size > 0) return;
         observer?.disconnect();
         observer = undefined;
-        stopHearing?.();
-        stopHearing = undefined;
+        stopListening?.();
+        stopListening = undefined;
         if (frame !== undefined) cancelAnimationFrame(frame);
         frame = undefined;
       };
     },
-    tellBeside({ previousElementSibling: above, nextElementSibling: below }) {
+    notifyBeside({ previousElementSibling: above, nextElementSibling: below }) {
       for (const beside of [above, below]) {
         if (beside === null) continue;
         coming.delete(beside);
-        if (watched.get(beside)?.(true, 0) === true) drawnFarAway.add(beside);
+        if (watched.get(beside)?.(true, 0) === true) mountedFarAway.add(beside);
       }
     },
   };
@@ -107,7 +107,7 @@ function byDistance([, one]: [Element, Coming], [, other]: [Element, Coming]): n
   return one.away - other.away;
 }
 
-/** From what is seen, in px; 0 of what can be seen, and where nothing is known. */
+/** Distance from the viewport in px; 0 if it is visible or unknown. */
 function awayFrom({
   boundingClientRect: box,
   rootBounds: near,

@@ -131,7 +131,7 @@ test("those beside the one that has the focus are told at once, and not again", 
     previousElementSibling: null,
     nextElementSibling: of("three"),
   });
-  watcher.tellBeside(of("two"));
+  watcher.notifyBeside(of("two"));
   expect(told.slice(1)).toEqual(["three near 0"]);
   nextFrame();
   nextFrame();
@@ -178,7 +178,7 @@ test("those that were told because they stood beside the focus are looked at aga
     previousElementSibling: of("one"),
     nextElementSibling: of("three"),
   });
-  watcher.tellBeside(of("two"));
+  watcher.notifyBeside(of("two"));
   endUse?.();
   expect(asked).toEqual([of("one"), of("three")]);
   look([entry(of("one"), 4000), entry(of("three"), 4200)]);
