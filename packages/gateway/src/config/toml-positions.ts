@@ -3,7 +3,7 @@ import { parse } from "smol-toml";
 /** Keys, and indexes of lists: `["models", "best", 1]`. */
 export type KeyPath = readonly (string | number)[];
 
-/** From the first character to the one behind the last. */
+/** Offsets in the text; `end` is exclusive. */
 export interface Span {
   readonly start: number;
   readonly end: number;
@@ -12,7 +12,7 @@ export interface Span {
 /** One name of a dotted key. */
 interface KeyPart extends Span {
   readonly name: string;
-  /** Where it is in the path. */
+  /** Its index in the path. */
   readonly index: number;
 }
 
@@ -20,7 +20,7 @@ interface KeyPart extends Span {
 interface TomlHeader {
   readonly path: KeyPath;
   readonly parts: readonly KeyPart[];
-  /** Its line, line end included. */
+  /** Including the line end. */
   readonly line: Span;
 }
 
@@ -40,22 +40,22 @@ export interface TomlPositions {
   readonly headers: readonly TomlHeader[];
   /** In the order of the text, inline tables before what is in them. */
   readonly entries: readonly TomlEntry[];
-  /** The entries of lists. */
+  /** The items of arrays. */
   readonly items: readonly { readonly path: KeyPath; readonly start: number }[];
   readonly comments: readonly Span[];
 }
 
 /**
- * Returns where everything is in a TOML document, to the character: its parser does not tell. The document has been parsed
- * already; of a text that is not TOML the positions may be wrong.
+ * Returns the offsets of all headers, keys, values and comments of a TOML document, which `smol-toml` does not report. Parse
+ * the document first: the positions of invalid TOML may be wrong.
  */
 export function tomlPositions(text: string): TomlPositions {
   return new Scanner(text).read();
 }
 
-/** The lines of the keys of a TOML document, counted from 1. */
+/** Line numbers of the keys of a TOML document, from 1. */
 export class KeyLines {
-  /** By path: where the key or table itself is written, else where the first key or header names it. */
+  /** By path: the offset of the key or table itself, else of the first key or header that contains it. */
   readonly #starts = new Map<string, number>();
   readonly #lineStarts: number[] = [];
 
@@ -74,14 +74,14 @@ export class KeyLines {
     for (const [name, start] of first) if (!this.#starts.has(name)) this.#starts.set(name, start);
   }
 
-  /** Undefined for what is not in the document. */
+  /** Undefined if the path is not in the document. */
   lineOf(path: KeyPath): number | undefined {
     const start = this.#starts.get(JSON.stringify(path));
     if (start === undefined) return undefined;
     return this.#lineStarts.findLastIndex((lineStart) => lineStart <= start) + 1;
   }
 
-  /** The line of the key, or of the nearest table around it. */
+  /** The line of the key, or of the nearest table that contains it. */
   nearestLine(path: KeyPath): number {
     for (let length = path.length; length > 0; length -= 1) {
       const line = this.lineOf(path.slice(0, length));
@@ -91,7 +91,7 @@ export class KeyLines {
   }
 }
 
-/** What a quoted string of the document says; itself if it is none. */
+/** Returns the value of a quoted string; the text itself if it is not one. */
 export function stringOf(written: string): string {
   try {
     const { text } = parse(`text = ${written}`);
@@ -101,7 +101,7 @@ export function stringOf(written: string): string {
   }
 }
 
-/** Nested lists and tables, as in the parser. */
+/** Of nested arrays and tables, as in the parser. */
 const maxDepth = 1000;
 
 class Scanner {
@@ -123,7 +123,7 @@ class Scanner {
     let table: KeyPath = [];
     while (this.#at < this.#text.length) {
       const start = this.#at;
-      this.#skipBlanks();
+      this.#skipWhitespace();
       if (this.#next() === "[") table = this.#readHeader(start);
       else if (!"#\r\n".includes(this.#next())) this.#readStatement(start, table);
       else this.#skipRestOfLine();
@@ -167,7 +167,7 @@ class Scanner {
   #readEntry(table: KeyPath, place: TomlEntry["place"], depth: number): void {
     const parts = this.#readKey().map((part, at) => ({ ...part, index: table.length + at }));
     this.#at += 1; // =
-    this.#skipBlanks();
+    this.#skipWhitespace();
     const value = { start: this.#at, end: this.#at };
     const path = [...table, ...parts.map(({ name }) => name)];
     this.#entries.push({ path, parts, value, place });
@@ -194,7 +194,7 @@ class Scanner {
       }
       default:
         while (this.#at < this.#text.length && !" \t,]}#\r\n".includes(this.#next())) this.#at += 1;
-        // Of a date and a time with a blank between them, the time.
+        // The time of a date-time that is written with a space.
         if (/^ \d\d:/.test(this.#text.slice(this.#at, this.#at + 4))) {
           this.#at += 1;
           this.#readValue(path, depth);
@@ -210,7 +210,7 @@ class Scanner {
     this.#at += 1;
     let index = 0;
     while (this.#at < this.#text.length) {
-      this.#skipVoid();
+      this.#skipTrivia();
       const start = this.#at;
       const next = this.#next();
       if (next === ",") index += 1;
@@ -224,9 +224,9 @@ class Scanner {
     const parts: (Span & { name: string })[] = [];
     do {
       if (parts.length > 0) this.#at += 1;
-      this.#skipBlanks();
+      this.#skipWhitespace();
       parts.push(this.#readKeyPart());
-      this.#skipBlanks();
+      this.#skipWhitespace();
     } while (this.#next() === ".");
     return parts;
   }
@@ -247,25 +247,25 @@ class Scanner {
     while (this.#at < this.#text.length && !this.#text.startsWith(fence, this.#at))
       this.#at += quote === '"' && this.#next() === "\\" ? 2 : 1;
     this.#at += fence.length;
-    // Up to two quotes more belong to the text: """a quoted ""word"""""
+    // Up to two more quotes belong to the string: """a quoted ""word"""""
     if (fence.length === 3) while (this.#next() === quote) this.#at += 1;
   }
 
-  #skipBlanks(): void {
+  #skipWhitespace(): void {
     while (this.#next() === " " || this.#next() === "\t") this.#at += 1;
   }
 
-  /** Blanks, line ends and comments. */
-  #skipVoid(): void {
+  /** Skips whitespace, line ends and comments. */
+  #skipTrivia(): void {
     for (;;) {
-      this.#skipBlanks();
+      this.#skipWhitespace();
       if (!"#\r\n".includes(this.#next()) || this.#next() === "") return;
       this.#skipRestOfLine();
     }
   }
 
   #skipRestOfLine(): void {
-    this.#skipBlanks();
+    this.#skipWhitespace();
     const lineFeed = this.#text.indexOf("\n", this.#at);
     const end = lineFeed === -1 ? this.#text.length : lineFeed;
     if (this.#next() === "#") {
@@ -275,7 +275,7 @@ class Scanner {
     this.#at = lineFeed === -1 ? end : end + 1;
   }
 
-  /** "" at the end, which every string includes. */
+  /** "" at the end. Note that every string includes "". */
   #next(): string {
     return this.#text.charAt(this.#at);
   }
