@@ -95,11 +95,14 @@ class AnswerUpgrade {
         this.#addChild(nested, item.call_id, call, { taskId, depth });
       return { ...item, block_list: item.block_list.filter((one) => !isItem(one)) };
     });
-    const rounds = calls.map(({ call_id }) => this.#records.get(call_id)?.round ?? 0);
+    const lastRound = calls.reduce(
+      (last, { call_id }) => Math.max(last, this.#records.get(call_id)?.round ?? 0),
+      0,
+    );
     return {
       output,
       ...(executions.length === 0 ? {} : { executions }),
-      round: Math.max(0, ...rounds),
+      round: lastRound,
     };
   }
 

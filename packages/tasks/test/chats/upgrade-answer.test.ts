@@ -51,6 +51,17 @@ test.each(Object.entries(earlier))("an earlier answer has all it had: %s", (_nam
   });
 });
 
+test("an earlier answer may have more calls than a function can have arguments", () => {
+  const output = Array.from({ length: 150_000 }, (_, at) => ({
+    type: "tool_call" as const,
+    id: `fc_${at}`,
+    call_id: `call_${at}`,
+    name: "search",
+    arguments: "{}",
+  }));
+  expect(upgrade({ ...earlier.weather, output }).output).toHaveLength(150_000);
+});
+
 test("sub-agents of an earlier answer are tasks below it, each with its name, usage and failure", () => {
   const children = Object.values(upgrade(earlier.fails).child_tasks ?? {});
   const [editor, stranger] = children.toSorted((one, other) => one.info.depth - other.info.depth);
