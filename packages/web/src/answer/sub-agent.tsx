@@ -1,6 +1,5 @@
 import { useMemo, useState, type ReactNode } from "react";
 import type { MessageItem, ToolCallItem } from "@deltawire/tasks";
-import { plainText } from "@deltawire/tasks/markdown";
 import { Blocks } from "../blocks/blocks.tsx";
 import { LongText } from "../blocks/long-text.tsx";
 import { once } from "../once.ts";
@@ -196,10 +195,10 @@ const countOf = once((piece: readonly StepView[]) =>
   piece.reduce((sum, step) => sum + (step.is === "calls" ? step.calls.length : 1), 0),
 );
 
-/** More than one line shows. */
-const excerptLength = 2000;
-
+/** Without the Markdown parser, which is not in the first script of the page: decision 0019. */
 function textOf({ block_list }: MessageItem): string {
-  const texts = block_list.map((block) => (block.type === "text" ? block.text : ""));
-  return plainText(texts.join("\n\n").slice(0, excerptLength));
+  return block_list
+    .map((block) => (block.type === "text" ? block.text : ""))
+    .join(" ")
+    .replaceAll(/\[\^\d+\]|[*`#]/g, "");
 }
