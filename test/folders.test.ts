@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import { describe, expect, test } from "vitest";
-import { importsOf } from "./imports-of.ts";
+import { importsOf, type Import } from "./imports-of.ts";
 import { repositoryFiles, root, type RepositoryFile } from "./repository-files.ts";
 
 /** The folders of a package's `src`, and files at its root. `*` stands for the files at the root that no row names. */
@@ -128,6 +128,10 @@ test("the state of the page and its connection reach no React", () => {
   expect(waysToReact(sources)).toEqual([]);
 });
 
+test("the first script of the page does without the Markdown parser", () => {
+  expect(waysToParser(sources)).toEqual([]);
+});
+
 describe("the checker finds", () => {
   const file = (path: string, text: string): RepositoryFile => {
     const [name, ...rest] = path.split("/");
@@ -173,6 +177,16 @@ describe("the checker finds", () => {
     ];
     expect(waysToReact(files)).toEqual(["state/a.ts > words/b.ts > words/c.ts > react"]);
   });
+
+  test("the Markdown parser in the first script, unless it is loaded later", () => {
+    const parser = `import { plainText } from "@deltawire/tasks/markdown";`;
+    const files = [
+      file("web/main.tsx", `import "./app/a.ts";\nconst b = await import("./app/b.ts");`),
+      file("web/app/a.ts", parser),
+      file("web/app/b.ts", parser),
+    ];
+    expect(waysToParser(files)).toEqual(["main.tsx > app/a.ts > @deltawire/tasks/markdown"]);
+  });
 });
 
 function importsAgainstOrder(files: readonly RepositoryFile[]): string[] {
@@ -215,21 +229,42 @@ function circles(files: readonly RepositoryFile[]): string[] {
 }
 
 function waysToReact(files: readonly RepositoryFile[]): string[] {
+  return waysFrom(files, {
+    isStart: (path) => withoutReact.includes(entryOf(path)),
+    target: /^react(?:-dom)?(?:$|\/)/,
+    counts: ({ typesOnly }) => !typesOnly,
+  });
+}
+
+function waysToParser(files: readonly RepositoryFile[]): string[] {
+  return waysFrom(files, {
+    isStart: (path) => entryOf(path) === "main.tsx",
+    target: /^@deltawire\/tasks\/markdown$/,
+    counts: ({ typesOnly, isDynamic }) => !typesOnly && !isDynamic,
+  });
+}
+
+interface Search {
+  isStart: (path: string) => boolean;
+  target: RegExp;
+  counts: (one: Import) => boolean;
+}
+
+/** Chains of imports of the page that lead to the target. */
+function waysFrom(files: readonly RepositoryFile[], { isStart, target, counts }: Search): string[] {
   const page = files.filter(({ path }) => packageOf(path) === "web");
   const texts = new Map(page.map(({ path, text }) => [path, text]));
   const reached = new Set<string>();
   const from = (path: string, way: readonly string[]): string[] => {
-    if (/^react(?:-dom)?(?:$|\/)/.test(path)) return [[...way, path].join(" > ")];
+    if (target.test(path)) return [[...way, path].join(" > ")];
     const text = texts.get(path);
     if (text === undefined || reached.has(path)) return [];
     reached.add(path);
     return importsOf(text)
-      .filter(({ typesOnly }) => !typesOnly)
+      .filter(counts)
       .flatMap((one) => from(targetOf(path, one.from), [...way, shortOf(path)]));
   };
-  return page
-    .filter(({ path }) => withoutReact.includes(entryOf(path)))
-    .flatMap(({ path }) => from(path, []));
+  return page.filter(({ path }) => isStart(path)).flatMap(({ path }) => from(path, []));
 }
 
 /** The line of docs/architecture.md. */
