@@ -23,7 +23,7 @@ import { useFormat } from "../words/format.ts";
 import { useWords } from "../words/use-words.ts";
 import { usedInShort } from "./answer-usage.tsx";
 import { copyText } from "./copy-text.ts";
-import { ChatSettingsDialog } from "./settings-dialog.tsx";
+import { ChatSettingsDialog } from "./lazy-settings-dialog.tsx";
 import type { Thread } from "./thread.ts";
 import { VariablesDialog } from "./variables-dialog.tsx";
 import { answererIn } from "./who-answers.tsx";

@@ -15,7 +15,7 @@ import { composerWords } from "./composer-words.ts";
 import { DropFiles } from "./drop-files.tsx";
 import { MessageBox, withoutPasted } from "./message-box.tsx";
 import { SendButtons } from "./send-buttons.tsx";
-import { ChatSettingsDialog } from "./settings-dialog.tsx";
+import { ChatSettingsDialog } from "./lazy-settings-dialog.tsx";
 import { startChat } from "./start-chat.ts";
 import { obstacleTo, uploadsOf } from "./uploads.ts";
 import { useChatSettings, useIsDeleted, useWhoAnswersNow } from "./use-chat-settings.ts";
