@@ -8,16 +8,16 @@ import {
   type TransportHandlers,
 } from "./reconnecting-stream.ts";
 
-/** The position of a reader in the events of a task and its sub-agents. */
+/** A position in the events of a task and its sub-agents. */
 export interface Cursor {
   task_id: string;
-  /** Send what comes after this number; undefined asks for a snapshot. */
+  /** Number of the last known event; undefined requests a snapshot. */
   after: number | undefined;
 }
 
-/** What one stream is asked for. */
+/** What one connection subscribes to. */
 export interface EventsRequest {
-  /** Absent: no changes of chats. `after: undefined` asks for what happens from now on. */
+  /** Absent: no changes of chats. `after: undefined`: only changes from now on. */
   readonly chats?: { readonly after: number | undefined };
   readonly tasks: readonly Cursor[];
 }
@@ -28,7 +28,7 @@ export interface ChatsStreamEvent {
   readonly type: `chat.${string}` | `chats.${string}` | "approvals.changed";
 }
 
-/** Opens one stream of events: `eventsOverFetch`, or one of your own. Nothing that it reports after `close` is heard. */
+/** Opens one stream of events: `eventsOverFetch`, or your own. Reports after `close` are ignored. */
 export type EventTransport = (
   request: EventsRequest,
   handlers: TransportHandlers<TaskStreamEvent | ChatsStreamEvent>,
@@ -37,34 +37,34 @@ export type EventTransport = (
 export interface EventClientOptions {
   transport: EventTransport;
   schedule: Schedule;
-  /** Spreads the waits, so that the clients of a server that comes back do not all connect at once: `Math.random`. */
+  /** Jitter for the backoff, so that clients do not all reconnect at once: `Math.random`. */
   random?: () => number;
-  /** Given by a page, the client reacts to the network and to a hidden tab. */
+  /** If set, the client reacts to the network state and to a hidden tab. */
   host?: StreamHost;
 }
 
 /** The receiver of the events of one task, or of the chats. */
 export interface Subscriber<Event> {
-  /** Asked at each connection. */
+  /** Called for each connection. */
   cursor: () => number | undefined;
   event: (event: Event) => void;
-  /** `connection` of the subscription has changed. */
+  /** Called when `connection` of the subscription has changed. */
   onConnection: () => void;
 }
 
 export interface TaskSubscriber extends Subscriber<TaskStreamEvent> {
-  /** Whether a task is one of its sub-agents, whose events name only themselves. */
+  /** True if the task is one of its sub-agents, whose events carry only their own id. */
   includes: (taskId: string) => boolean;
 }
 
-/** The gateway follows no more on one connection. */
+/** The gateway's limit for one connection. */
 const maxTasks = 100;
-/** How long the tasks beyond that wait for their turn. */
+/** Tasks beyond the limit are rotated in after this time. */
 const turnMs = 18_000;
 
 /**
- * One connection for all that a page follows: tasks and the changes of chats. It reconnects by itself where each of them
- * got to. Hand it to `createTaskStore` (one store per client) and to `followChats`, then call `open`.
+ * One connection for everything that a page follows: tasks and the changes of chats. Reconnects automatically and resumes
+ * each of them at its cursor. Pass it to `createTaskStore` (one store per client) and to `followChats`, then call `open`.
  */
 export class EventClient {
   readonly #options: EventClientOptions;
@@ -102,17 +102,17 @@ export class EventClient {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Begins, or begins again after a refusal (a session that has expired). */
+  /** Connects, also again after a refusal (an expired session). */
   open(): void {
     this.#stream.open();
   }
 
-  /** Instead of waiting for the next try. */
+  /** Reconnects now instead of after the wait. */
   retryNow(): void {
     this.#stream.retryNow();
   }
 
-  /** Closes the connection until `open`; what is followed and how far it got is not forgotten. */
+  /** Closes the connection until `open`. Subscriptions and their cursors stay. */
   shut(): void {
     this.#stream.shut();
   }
@@ -186,7 +186,7 @@ export class EventClient {
     return chats === undefined ? { tasks } : { chats, tasks };
   }
 
-  /** The tasks that do not fit into this request go first in the next one. */
+  /** Tasks that do not fit into this request go first in the next one. */
   #takeTurns(waiting: readonly string[]): void {
     this.#cancelTurn?.();
     this.#cancelTurn = undefined;
@@ -224,15 +224,15 @@ export class EventClient {
   }
 }
 
-/** What one subscriber has of the connection. */
+/** The connection as one subscriber sees it. */
 export interface Subscription {
-  /** Its own where it waits, has ended or was refused; else that of the client. */
+  /** Its own state if it waits, has ended or was refused; else that of the client. */
   readonly connection: ConnectionInfo;
-  /** Something new has come: the next wait is short again. */
+  /** Resets the backoff, after a new event. */
   succeeded(): void;
-  /** What came cannot be used: asks again, from the cursor of then, after a wait that grows. */
+  /** Subscribes again at the current cursor, with backoff, because the received events cannot be used. */
   retry(reason: string): void;
-  /** Nothing more is wanted or to be had. */
+  /** Ends the subscription but keeps its state visible. */
   stop(connection: ConnectionInfo): void;
   close(): void;
 }
@@ -244,16 +244,16 @@ interface SubscriptionOptions {
     ReconnectingStream<never, never>,
     "connection" | "connect" | "connectSoon" | "succeeded"
   >;
-  /** False: it was removed before. */
+  /** Returns false if it was removed before. */
   remove: () => boolean;
-  /** Returns whether nothing is left to ask for. */
+  /** Returns true if no active subscription is left. */
   hangUpIfIdle: () => boolean;
 }
 
 class OneSubscription<S extends Subscriber<never> = Subscriber<never>> implements Subscription {
   readonly subscriber: S;
   readonly #options: SubscriptionOptions;
-  /** Undefined: that of the client. */
+  /** Undefined: the state of the client applies. */
   #own: ConnectionInfo | undefined;
   #failures = 0;
   #cancelRetry: (() => void) | undefined;
@@ -288,7 +288,7 @@ class OneSubscription<S extends Subscriber<never> = Subscriber<never>> implement
     });
   }
 
-  /** The stream goes on for the others: a task that is over says nothing more, and what is asked for again is ignored. */
+  /** The stream stays open for the others; events for this subscription are ignored. */
   stop(connection: ConnectionInfo): void {
     this.cancelRetry();
     this.#own = connection;

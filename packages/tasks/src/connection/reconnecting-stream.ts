@@ -5,17 +5,17 @@ export type ConnectionState =
   | "idle" // not opened, or nothing is followed
   | "connecting"
   | "live"
-  | "waiting" // for its next try
+  | "waiting" // for the next attempt
   | "offline" // as `waiting`, and the host has no network
   | "suspended" // the page is hidden
-  | "ended" // the task is over
-  | "refused"; // nothing is tried again until `open`
+  | "ended" // the task has ended
+  | "refused"; // no further attempt until `open`
 
 export interface ConnectionInfo {
   readonly state: ConnectionState;
   /** Why it is waiting or refused; the last status of a task that has ended. */
   readonly reason?: string;
-  /** While waiting: when the next try is due, by the clock of the host. */
+  /** While waiting: time of the next attempt, by `host.now()`. */
   readonly retryAt?: number;
   /** What the transport reported with the reason. */
   readonly cause?: unknown;
@@ -24,15 +24,15 @@ export interface ConnectionInfo {
 /** What a transport reports of the stream that it has opened. */
 export interface TransportHandlers<Event> {
   event: (event: Event) => void;
-  /** The connection has ended, which says nothing about what was followed: it is opened again. */
+  /** The connection has ended and is to be opened again. */
   closed: (reason?: string, cause?: unknown) => void;
-  /** Trying again is of no use: there is no such thing, or this client may not read it. */
+  /** Retrying would not help: not found, or not authorized. */
   refused: (reason: string) => void;
   /** Optional: bytes have arrived that are not a complete event yet. */
   activity: () => void;
 }
 
-/** What a page knows of its surroundings. */
+/** The environment of the stream, usually a browser tab. */
 export interface StreamHost {
   /** In milliseconds; only differences matter. */
   now(): number;
@@ -48,15 +48,15 @@ export interface ReconnectingStreamOptions<Request, Event> {
   schedule: Schedule;
   random: () => number;
   host: StreamHost | undefined;
-  /** What to ask for now, with the cursors of now; undefined: nothing. */
+  /** Returns the next request with the current cursors; undefined if there is nothing to subscribe to. */
   request: () => Request | undefined;
   onEvent: (event: Event, request: Request) => void;
-  /** `connection` has changed. */
+  /** Called when `connection` has changed. */
   onChange: () => void;
 }
 
 const defaultHeartbeatMs = 15_000;
-/** A stream that lived this long ends a row of failures. */
+/** A stream that lived this long resets the backoff. */
 const provenMs = 5_000;
 /** How long a hidden page keeps its stream: a browser has six connections to a host, for all tabs. */
 const suspendAfterMs = 60_000;
@@ -64,8 +64,8 @@ const suspendAfterMs = 60_000;
 type Timer = "retry" | "silence" | "heard" | "proven" | "suspend";
 
 /**
- * One stream after the other: the waits between tries grow, silence counts as an end, and a page that is hidden or offline
- * is taken into account. What was followed and how far it got is the business of `request`.
+ * Keeps one stream open: reconnects with backoff, after silence and when the network changes, and closes the stream of a page
+ * that stays hidden. The subscriptions and their cursors are up to `request`.
  */
 export class ReconnectingStream<Request, Event extends object> {
   readonly #options: ReconnectingStreamOptions<Request, Event>;
@@ -74,7 +74,7 @@ export class ReconnectingStream<Request, Event extends object> {
   #connection: ConnectionInfo = { state: "idle" };
   /** The stream that is open now. Reports of earlier ones are ignored. */
   #stream: { close(): void } | undefined;
-  /** A microtask will connect. */
+  /** True while a microtask is pending that will connect. */
   #isOpening = false;
   #isOpen = false;
   #failures = 0;
@@ -93,7 +93,7 @@ export class ReconnectingStream<Request, Event extends object> {
     return this.#connection;
   }
 
-  /** Begins, or begins again after a refusal. */
+  /** Connects, also again after a refusal. */
   open(): void {
     if (this.#isOpen) return;
     this.#isOpen = true;
@@ -102,34 +102,34 @@ export class ReconnectingStream<Request, Event extends object> {
     this.connect();
   }
 
-  /** Something else is to be asked for: opens the next stream, once for all changes of this turn. */
+  /** Reconnects with a new request, once for all changes in this turn. */
   connectSoon(): void {
     if (!this.#mayConnect() || this.#isOpening) return;
     this.#isOpening = true;
     void (async () => {
-      await Promise.resolve(); // whatever else is changed in this turn
+      await Promise.resolve(); // batches the other changes of this turn
       if (this.#isOpening) this.connect();
     })();
   }
 
-  /** Replaces the open stream. A stream that waits for its next try, or is suspended, asks for everything then. */
+  /** Replaces the open stream. No effect while it is waiting or suspended: the next attempt sends the new request. */
   connect(): void {
     if (this.#mayConnect()) this.#connect();
   }
 
-  /** Instead of waiting for the next try. */
+  /** Reconnects now instead of after the wait. */
   retryNow(): void {
     if (!this.#timers.has("retry")) return;
     this.#cancel("retry");
     this.#connect();
   }
 
-  /** Something new has come: the next wait is short again. */
+  /** Resets the backoff. */
   succeeded(): void {
     this.#failures = 0;
   }
 
-  /** Nothing is left to ask for: neither a stream nor a try is. */
+  /** Closes the stream and cancels the next attempt, because nothing is subscribed to. */
   hangUp(): void {
     this.#hangUp();
     if (this.#isOpen && this.#connection.state !== "suspended") this.#become({ state: "idle" });
@@ -159,7 +159,7 @@ export class ReconnectingStream<Request, Event extends object> {
     const stream = { close() {} };
     this.#stream = stream;
     this.#heardAt = this.#options.host?.now() ?? 0;
-    // Where only the cursors have changed it stays live.
+    // A reconnect that only changes the request stays live.
     if (this.#connection.state !== "live") this.#become({ state: "connecting" });
     this.#expectEvents();
     const ifOpen =
@@ -178,7 +178,7 @@ export class ReconnectingStream<Request, Event extends object> {
     try {
       const opened = this.#options.connect(request, handlers);
       if (this.#stream === stream) stream.close = () => opened.close();
-      else opened.close(); // it was over before it was handed out
+      else opened.close(); // it ended before `connect` returned
     } catch (error) {
       handlers.closed(messageOf(error));
     }
@@ -208,7 +208,7 @@ export class ReconnectingStream<Request, Event extends object> {
     });
   }
 
-  /** Starts the wait for the next event. Once a batch: a timer per event costs more than the event. */
+  /** Restarts the silence timer, once per batch: a timer per event costs more than the event. */
   #heard(): void {
     this.#heardAt = this.#options.host?.now() ?? 0;
     if (!this.#timers.has("heard")) this.#start("heard", 0, () => this.#expectEvents());
@@ -227,7 +227,7 @@ export class ReconnectingStream<Request, Event extends object> {
     const hasTurned = host.isOnline() !== this.#wasOnline;
     this.#wasOnline = host.isOnline();
     if (state === "suspended" && !host.isVisible()) return;
-    // A machine that has slept, or changed its network, has streams that never end and never say anything.
+    // After sleep or a change of network, streams may stay open and silent forever.
     const isQuiet = host.now() - this.#heardAt > 1.2 * this.#heartbeatMs;
     if (state === "live" && !hasTurned && !isQuiet) return;
     if (state === "connecting" && this.#stream !== undefined) return;
@@ -276,7 +276,7 @@ export class ReconnectingStream<Request, Event extends object> {
 const firstWaitMs = 200;
 const longestWaitMs = 10_000;
 
-/** In milliseconds: the wait after so many failures in a row, doubled each time. `random` (0 to 1) spreads clients that fail together. */
+/** Exponential backoff in milliseconds. `random` (0 to 1) is the jitter. */
 export function backoff(failures: number, random: number): number {
   return Math.min(firstWaitMs * 2 ** failures, longestWaitMs) * (0.5 + random / 2);
 }
