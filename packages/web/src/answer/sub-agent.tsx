@@ -2,6 +2,8 @@ import { useMemo, useState, type ReactNode } from "react";
 import type { MessageItem, ToolCallItem } from "@deltawire/tasks";
 import { Blocks } from "../blocks/blocks.tsx";
 import { LongText } from "../blocks/long-text.tsx";
+import { useReadMarkdown } from "../markdown/lazy-markdown.tsx";
+import type { ReadMarkdown } from "../markdown/markdown.tsx";
 import { once } from "../once.ts";
 import { IconButton } from "../parts/button.tsx";
 import { passesFocusTo } from "../parts/focus.ts";
@@ -31,6 +33,7 @@ interface SubAgentProps {
 export function SubAgentLine({ view, child }: SubAgentProps) {
   const words = useWords(answerWords);
   const format = useFormat();
+  const read = useReadMarkdown();
   return (
     <>
       <Icon name="people" small />
@@ -39,7 +42,7 @@ export function SubAgentLine({ view, child }: SubAgentProps) {
         {child.agent ?? view.call.name}
       </span>
       <span className="answer-call-line one-line" dir="auto">
-        {inWords(nowOf(child), words)}
+        {inWords(nowOf(child, read), words)}
       </span>
       <span className="answer-facts">{factsOf(child, words, format).join(" · ")}</span>
       <CallStatus view={view} />
@@ -161,13 +164,13 @@ export type SubAgentNow =
   | { readonly is: "asking"; readonly agent: string; readonly now: SubAgentNow }
   | { readonly is: "said"; readonly line: string };
 
-function nowOf({ timeline, error }: SubAgentView): SubAgentNow {
+function nowOf({ timeline, error }: SubAgentView, read: ReadMarkdown): SubAgentNow {
   const [first] = timeline.pending;
   if (first !== undefined) return { is: "waiting", tool: first.tool ?? "" };
   const last = timeline.pieces.at(-1)?.at(-1);
   if (!timeline.isRunning) {
     const said = stepsIn(timeline).findLast((step) => step.is === "message");
-    const line = oneLine(said?.is === "message" ? textOf(said.item) : (error?.message ?? ""));
+    const line = oneLine(said?.is === "message" ? textOf(said.item, read) : (error?.message ?? ""));
     return line === "" ? { is: "silent" } : { is: "said", line };
   }
   if (last === undefined) return { is: "starting" };
@@ -176,7 +179,7 @@ function nowOf({ timeline, error }: SubAgentView): SubAgentNow {
     if (open === undefined) return { is: "thinking" };
     const { name, status, arguments: json } = open.call;
     if (open.child !== undefined)
-      return { is: "asking", agent: open.child.agent ?? name, now: nowOf(open.child) };
+      return { is: "asking", agent: open.child.agent ?? name, now: nowOf(open.child, read) };
     return {
       is: "calling",
       tool: name,
@@ -195,10 +198,14 @@ const countOf = once((piece: readonly StepView[]) =>
   piece.reduce((sum, step) => sum + (step.is === "calls" ? step.calls.length : 1), 0),
 );
 
-/** Without the Markdown parser, which is not in the first script of the page: decision 0019. */
-function textOf({ block_list }: MessageItem): string {
-  return block_list
-    .map((block) => (block.type === "text" ? block.text : ""))
-    .join(" ")
-    .replaceAll(/\[\^\d+\]|[*`#]/g, "");
+/** More than one line shows. */
+const excerptLength = 2000;
+
+function textOf({ block_list }: MessageItem, read: ReadMarkdown): string {
+  const texts = block_list.flatMap((block) =>
+    block.type === "text"
+      ? read({ ...block, text: block.text.slice(0, excerptLength) }, false)
+      : [],
+  );
+  return texts.join(" ").slice(0, excerptLength);
 }

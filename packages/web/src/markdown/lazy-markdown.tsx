@@ -40,7 +40,7 @@ export function LazyBlocks({ children, ...props }: LazyBlocksProps) {
 
 /** What reads Markdown as it is drawn: until it has come, the text as it is. */
 export function useReadMarkdown(): ReadMarkdown {
-  return useSyncExternalStore(subscribe, current, nothing)?.readMarkdown ?? asItIs;
+  return useSyncExternalStore(subscribe, current, current)?.readMarkdown ?? asItIs;
 }
 
 const asItIs: ReadMarkdown = ({ text }) => [text];

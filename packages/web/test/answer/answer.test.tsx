@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { OutputItem } from "@deltawire/tasks";
+import { loadMarkdown } from "../../src/markdown/lazy-markdown.tsx";
 import { Citation } from "../../src/answer/citation.tsx";
 import { setFold } from "../../src/answer/folds.ts";
 import { ProgressLine } from "../../src/answer/awaiting.tsx";
@@ -125,7 +126,8 @@ describe("a sub-agent", () => {
     }),
   });
 
-  test("is a folded line: who it is, what it said, what it cost", () => {
+  test("is a folded line: who it is, what it said, what it cost", async () => {
+    await loadMarkdown();
     expect(wordsIn(drawAnswer(version))).toBe(
       "Sub-agent forecaster It is sunny. 2 steps · 1.2K tokens · cost 0.5 Done 2.5 s",
     );
