@@ -21,6 +21,7 @@ export {
   errorObject,
   reportsError,
   unreachableReasons,
+  unexplainedFailure,
   upstreamFailure,
   type UpstreamFailure,
 } from "./mapping/upstream-error.ts";

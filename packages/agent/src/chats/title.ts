@@ -3,13 +3,14 @@ import { plainText } from "@deltawire/tasks/markdown";
 import {
   collectResponse,
   type InputItem,
+  type JsonObject,
   type ResponseEvent,
   type ResponseObject,
   type ResponsesRequest,
   type ResponseUsage,
 } from "@deltawire/wire";
 import { beginningOf, type Cuts } from "../cuts.ts";
-import { failedReply } from "../model/follow-model.ts";
+import { failedReply, replyFailure } from "../model/follow-model.ts";
 import type { Model } from "../model.ts";
 import { unlessStopped } from "../task/stop.ts";
 
@@ -89,8 +90,8 @@ async function replyOf(
     case "incomplete":
       return response;
     case "failed": {
-      const { error } = response;
-      throw failedReply(error?.code ?? "upstream_error", error?.message ?? "the model failed");
+      const { code, message } = replyFailure(response as unknown as JsonObject);
+      throw failedReply(code, message);
     }
     default:
       throw failedReply("upstream_stream_truncated", "the model's reply broke off");

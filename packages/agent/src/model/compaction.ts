@@ -7,7 +7,14 @@ import {
   type ResponsesRequest,
   type ResponseUsage,
 } from "@deltawire/wire";
-import { asModelError, failedReply, failureOf, followModel, waitFor } from "./follow-model.ts";
+import {
+  asModelError,
+  failedReply,
+  failureOf,
+  followModel,
+  replyFailure,
+  waitFor,
+} from "./follow-model.ts";
 import { historyOf } from "./history.ts";
 import { ModelError, type Model } from "../model.ts";
 import { requestOf } from "./model-request.ts";
@@ -177,10 +184,7 @@ class Summary {
           this.failure = undefined;
           return true;
         case "response.failed":
-          this.failure = {
-            code: event.response.error?.code ?? "upstream_error",
-            message: event.response.error?.message ?? "the model failed",
-          };
+          this.failure = replyFailure(event.response as unknown as JsonObject);
           return true;
         default:
       }

@@ -91,6 +91,15 @@ export function failedReply(code: string, message: string): ModelError {
   return new ModelError(code, message, { retryable: isPassing(code) });
 }
 
+/** Why a reply failed: the error of its response, or of an event that is an error itself. */
+export function replyFailure(reply: JsonObject): { code: string; message: string } {
+  const { code, message } = { ...reply, ...(reply["error"] as JsonObject | null | undefined) };
+  return {
+    code: typeof code === "string" && code !== "" ? code : "upstream_error",
+    message: typeof message === "string" && message !== "" ? message : "the model failed",
+  };
+}
+
 /** What asking again may mend. */
 function isPassing(code: string): boolean {
   return /truncated|timeout|overloaded|rate_limit|unavailable|unreachable|server_error|upstream_error|reply_failed/.test(

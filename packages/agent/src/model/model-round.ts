@@ -2,6 +2,7 @@ import type { MessageWriter, ReasoningWriter, TaskWriter, ToolCallWriter } from 
 import type { JsonObject, OutputItem, ResponseEvent, ResponseUsage } from "@deltawire/wire";
 import type { Agent } from "../agent.ts";
 import { partOfOne, textOf } from "../event-text.ts";
+import { replyFailure } from "./follow-model.ts";
 import { RoundMedia } from "./round-media.ts";
 
 export interface RoundOptions {
@@ -110,11 +111,9 @@ export class ModelRound {
   /** The error of a response, or an event that is one. */
   #failed(event: JsonObject): void {
     const { usage } = event;
-    const { code, message } = { ...event, ...(event["error"] as JsonObject | null | undefined) };
     this.end = {
       is: "failed",
-      code: typeof code === "string" && code !== "" ? code : "upstream_error",
-      message: typeof message === "string" && message !== "" ? message : "the model failed",
+      ...replyFailure(event),
       usage: typeof usage === "object" ? (usage as ResponseUsage | null) : null,
     };
   }

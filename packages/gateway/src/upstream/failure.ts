@@ -1,6 +1,7 @@
 import { errorText, redactError, type Redactor } from "@deltawire/agent";
 import {
   errorObject,
+  unexplainedFailure,
   unreachableReasons,
   upstreamFailure,
   type JsonObject,
@@ -67,7 +68,7 @@ export function problemOf(
     case "failed": {
       const { code, message } = outcome.failure;
       const words =
-        message === "" || message === unexplained
+        message === "" || message === unexplainedFailure
           ? `upstream "${upstream.name}" failed and gave no reason`
           : errorText(message, redactor);
       return problemBy(code, words, undefined, {});
@@ -94,9 +95,6 @@ export function problemOf(
       return unreachable(outcome);
   }
 }
-
-/** How the wire package words a response that failed without an error. */
-const unexplained = "the upstream failed and did not say why";
 
 /** Codes that have a meaning of their own for clients; everything else is told by its status. */
 const meaningful = new Set<string>([

@@ -1,5 +1,8 @@
 import { isObject, nonEmptyString, type JsonObject, type JsonValue } from "../json.ts";
 
+/** The message of a failure for which the upstream gave no reason. */
+export const unexplainedFailure = "the upstream failed and did not say why";
+
 export interface UpstreamFailure {
   /** One of OpenAI's codes where the meaning is known (Codex acts on them), else the provider's own. */
   code: string;

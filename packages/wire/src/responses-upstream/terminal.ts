@@ -1,7 +1,7 @@
 import { unreachable } from "../error.ts";
 import { isObject, type JsonObject, type JsonValue } from "../json.ts";
 import type { Finish } from "../mapping/finish.ts";
-import { reportsError, upstreamFailure } from "../mapping/upstream-error.ts";
+import { reportsError, unexplainedFailure, upstreamFailure } from "../mapping/upstream-error.ts";
 import type { TerminalEvent } from "../shapes/responses-reply.ts";
 
 export type TerminalType = TerminalEvent["type"];
@@ -63,7 +63,7 @@ function failureOf({ error, status }: JsonObject): JsonValue {
   if (error !== undefined && reportsError(error)) return error;
   if (status === "cancelled" || status === "canceled")
     return { code: "upstream_error", message: "the upstream cancelled the response" };
-  return { code: "upstream_error", message: "the upstream failed and did not say why" };
+  return { code: "upstream_error", message: unexplainedFailure };
 }
 
 /** How a response ended, by its terminal event. Whether there were calls is seen from the calls. */
