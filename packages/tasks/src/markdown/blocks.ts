@@ -12,7 +12,7 @@ export type Block =
   /** What a footnote says, where it was written. */
   | { type: "footnote"; label: string; inline: Inline[] }
   | { type: "list"; ordered: boolean; start: number; items: ListItem[] }
-  /** A row has the cells that were written, which may be more or fewer than those of the head. */
+  /** A row has as many cells as the head; fewer only if a table would have more empty cells than characters. */
   | { type: "table"; head: Inline[][]; rows: Inline[][][]; sides: Side[] }
   | { type: "rule" };
 

@@ -25,6 +25,7 @@ import { cellsOf, isDashLine, sidesOf } from "./table-lines.ts";
 const longestParagraph = 8192;
 /** A title that goes on and on is none, most likely: words are not held back for it. */
 const longestHidden = 200;
+const emptyCell: Inline[] = [];
 
 type Leaf =
   | { type: "none" }
@@ -50,6 +51,8 @@ export class OpenLeaf {
   readonly #work: { characters: number };
   /** It is thrown away before any other line comes. */
   #isLook = false;
+  /** How many the open table may still get, one per character: a wide head above short rows would have their product. */
+  #emptyCells = 0;
 
   constructor(references: References, containers: OpenContainers, work: { characters: number }) {
     this.#references = references;
@@ -63,6 +66,7 @@ export class OpenLeaf {
     const leaf = this.#leaf;
     branch.#leaf = leaf.type === "table" ? { ...leaf, rows: [...leaf.rows] } : { ...leaf };
     branch.#isLook = isLook;
+    branch.#emptyCells = this.#emptyCells;
     return branch;
   }
 
@@ -201,7 +205,7 @@ export class OpenLeaf {
     if (leaf.type === "paragraph") this.#growParagraph(leaf, line);
     else if (leaf.type === "definition") this.#growDefinition(leaf, line, whole);
     else if (leaf.type === "table" && (isRow(line) || definitionIn(line) === undefined))
-      leaf.rows.push(this.#cells(cellsOf(line, leaf.sides.length), leaf.rows.length + 1));
+      this.#addRow(leaf, line);
     else this.#begin(line, whole);
   }
 
@@ -326,7 +330,19 @@ export class OpenLeaf {
     leaf.text = leaf.text.slice(0, Math.max(0, leaf.last - 1));
     this.end();
     this.#leaf = { type: "table", head: this.#cells(cellsOf(head), 0), rows: [], sides };
+    this.#emptyCells = head.length + line.length;
     return true;
+  }
+
+  /** With as many cells as the head: further ones are left out, missing ones are empty. */
+  #addRow({ rows, sides }: Table, line: string): void {
+    const columns = sides.length;
+    const row = this.#cells(cellsOf(line, columns).slice(0, columns), rows.length + 1);
+    this.#emptyCells += line.length;
+    const missing = Math.min(columns - row.length, this.#emptyCells);
+    this.#emptyCells -= missing;
+    for (let nth = 0; nth < missing; nth += 1) row.push(emptyCell);
+    rows.push(row);
   }
 
   #addToParagraph(leaf: Leaf & { type: "paragraph" }, line: string, between: string): void {

@@ -48,7 +48,7 @@ function blockText(block: Block): string {
         .filter((text) => text !== "")
         .join("\n");
     case "table":
-      return [block.head, ...block.rows].map((row) => row.map(inlineText).join(cellGap)).join("\n");
+      return [block.head, ...block.rows].map(rowText).join("\n");
     case "rule":
       return "";
     default:
@@ -57,6 +57,11 @@ function blockText(block: Block): string {
 }
 
 const cellGap = " · ";
+
+function rowText(row: readonly Inline[][]): string {
+  const filled = row.findLastIndex((cell) => cell.length > 0) + 1;
+  return row.slice(0, filled).map(inlineText).join(cellGap);
+}
 
 /** Rows of a table whose head has been cut off. */
 function withoutBars(text: string): string {

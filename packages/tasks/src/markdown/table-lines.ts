@@ -32,6 +32,8 @@ export function cellsOf(line: string, columns = Number.POSITIVE_INFINITY): strin
   return kinder.length === columns ? kinder : cells;
 }
 
+const escapedBar = String.raw`\|`;
+
 /** At bars that are not escaped; with `barsInCode` these are no ends either. */
 function cut(line: string, barsInCode: boolean): string[] {
   const row = line.trim();
@@ -51,5 +53,6 @@ function cut(line: string, barsInCode: boolean): string[] {
   cells.push(row.slice(from));
   if (cells.length > 1 && cells[0] === "") cells.shift();
   if (cells.length > 1 && cells.at(-1) === "") cells.pop();
-  return cells.map((cell) => cell.trim().replaceAll(String.raw`\|`, "|"));
+  const hasEscape = row.includes(escapedBar);
+  return cells.map((cell) => (hasEscape ? cell.trim().replaceAll(escapedBar, "|") : cell.trim()));
 }

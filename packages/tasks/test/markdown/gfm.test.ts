@@ -64,6 +64,14 @@ const cases: Record<string, [rule: string, markdown: string, html: string][]> = 
       "| abc | def |\n| --- | --- |\n| bar |\n| bar | baz | boo |",
       table("abc|def", "bar|", "bar|baz"),
     ],
+    [
+      "have rows of as many cells as the head, each on the side of its column",
+      "| a | b | c |\n|:--|:-:|--:|\n| short |",
+      table("a|b|c", "short||").replaceAll(
+        /<(t[dh])>(.*)\n<\1>(.*)\n<\1>/g,
+        '<$1 align="left">$2\n<$1 align="center">$3\n<$1 align="right">',
+      ),
+    ],
     ["need no rows", "| abc | def |\n| --- | --- |", table("abc|def")],
     ["may follow a paragraph", "words\n| abc |\n| --- |", `<p>words</p>\n${table("abc")}`],
     [

@@ -45,6 +45,7 @@ export function hostileMarkdown(size: number): Record<string, string> {
     "half a mark of a footnote": repeated("[^"),
     entities: repeated("&#x1F600;&copy;&a"),
     "wide table": `${repeated("|a")}\n${repeated("|-")}`,
+    "short rows below a wide head": `${"|a".repeat(1000)}\n${"|-".repeat(1000)}\n${repeated("a\n")}`,
     "many rows": `|a|b|\n|-|-|\n${repeated("|`a|**b\n")}`,
     links: repeated("[a]("),
     "links with titles": repeated('[a](b "'),

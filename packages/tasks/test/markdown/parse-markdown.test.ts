@@ -67,7 +67,7 @@ const cases: Record<string, [what: string, markdown: string, expected: string][]
     ["with sides", "|a|b|c|d|\n|:-|:-:|-:|-|\n|1|2|3|4|", "table[lcr-](a|b|c|d / 1|2|3|4)"],
     ["without bars at the ends", "a | b\n--- | ---\n1 | 2", "table[--](a|b / 1|2)"],
     ["with bars in code", "|a|b|\n|-|-|\n|`x|y`|z|", "table[--](a|b / `x|y`|z)"],
-    ["with rows of any length", "|a|b|\n|-|-|\n|1|\n|1|2|3|", "table[--](a|b / 1 / 1|2|3)"],
+    ["with rows of any length", "|a|b|\n|-|-|\n|1|\n|1|2|3|", "table[--](a|b / 1| / 1|2)"],
     ["with line breaks", "|a|\n|-|\n|b<br>c|", "table[-](a / b⏎c)"],
     ["in items", "- a\n\n  |b|\n  |-|\n  |c|", "ul(--p(a) table[-](b / c))"],
   ],

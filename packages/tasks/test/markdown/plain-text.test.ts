@@ -9,6 +9,7 @@ test.each([
   ["It is sunny [^1][^2].", "It is sunny."],
   ["# Title\n\n> quoted\n\n- one\n- [x] two", "Title\nquoted\none\ntwo"],
   ["| a | b |\n| --- | :-: |\n| 1 | **2** |", "a · b\n1 · 2"],
+  ["| a | b | c |\n|---|---|---|\n| 1 |\n|  | 2 |", "a · b · c\n1\n · 2"],
   ["```ts\nconst one = 1;\n```", "const one = 1;"],
   ["One\n\n---\n\nTwo", "One\nTwo"],
   ["~~old~~ new", "old new"],

@@ -26,10 +26,11 @@ function blockHtml(block: Block): string {
     }
     case "table": {
       const row = (cells: readonly Inline[][], tag: string) =>
-        `<tr>\n${block.sides
-          .map((side, at) => {
+        `<tr>\n${cells
+          .map((cell, at) => {
+            const side = block.sides[at];
             const align = side === undefined ? "" : ` align="${side}"`;
-            return `<${tag}${align}>${inlineHtml(cells[at] ?? [])}</${tag}>\n`;
+            return `<${tag}${align}>${inlineHtml(cell)}</${tag}>\n`;
           })
           .join("")}</tr>\n`;
       const body = block.rows.map((cells) => row(cells, "td")).join("");

@@ -43,7 +43,6 @@ function blockHtml(block: Block, cite: Cite): string {
     }
     case "table": {
       const { head, rows, sides } = block;
-      // A row is as long as it is: cells that nobody wrote would be columns times rows.
       const rowHtml = (row: typeof head, tag: "th" | "td") =>
         `<tr>${row
           .map((cell, at) => `<${tag}${sideClass(sides[at])}>${inlineHtml(cell, cite)}</${tag}>`)

@@ -261,7 +261,7 @@ const markdown: [string, string, string][] = [
     "|a|b|\n|-|-|\n|c|\n|d|e|f|\n|||",
     table(
       "<tr><th>a</th><th>b</th></tr>",
-      "<tr><td>c</td></tr><tr><td>d</td><td>e</td><td>f</td></tr><tr><td></td><td></td></tr>",
+      "<tr><td>c</td><td></td></tr><tr><td>d</td><td>e</td></tr><tr><td></td><td></td></tr>",
     ),
   ],
   [
