@@ -18,6 +18,7 @@ import { workTime } from "../../../test/work-time.ts";
 import { openApi } from "../src/http/openapi.ts";
 import { signInBody } from "../src/http/serve-session.ts";
 import { taskRequest } from "../src/tasks/task-request.ts";
+import { uiMessagesBody } from "../src/tasks/ui-messages/ui-request.ts";
 import { schemaFaults } from "./openapi-faults.ts";
 
 /* The schemas of request bodies: what they refuse, in which words, and at which cost. */
@@ -97,6 +98,33 @@ describe.each(names)("the body of %s", (name) => {
       if (parsed.ok) continue;
       expect(parsed.path.split(/[.[]/, 1)).toEqual([field]);
       expect(documentFaults(name, body)).not.toEqual([]);
+    }
+  });
+});
+
+describe("the body of ui_messages", () => {
+  const valid = { id: "c", trigger: "submit-message", messages: [{ role: "user", parts: [] }] };
+
+  test("is taken and refused as the OpenAPI document describes it", () => {
+    expect(document.components.schemas["UiMessages"]).toMatchObject({ additionalProperties: true });
+    const taken = [valid, { ...valid, messageId: "m", agent: "a", tenant: 7 }];
+    const refused = [
+      null,
+      [],
+      {},
+      { ...valid, id: 7 },
+      { ...valid, id: "x".repeat(100_000) },
+      { ...valid, trigger: 7 },
+      { ...valid, messageId: [] },
+      { ...valid, messages: 7 },
+      { ...valid, messages: [] },
+      { ...valid, limits: { rounds: 0 } },
+      { ...valid, limits: { misspelled: 1 } },
+    ];
+    for (const body of [...taken, ...refused]) {
+      const isTaken = taken.includes(body as typeof valid);
+      expect([body, parseValue(uiMessagesBody, body).ok]).toEqual([body, isTaken]);
+      expect([body, documentFaults("ui_messages", body).length === 0]).toEqual([body, isTaken]);
     }
   });
 });

@@ -63,7 +63,15 @@ test("a chat's message is answered with a stream of its version, whose message i
 
 test.each([
   [{}, "messages"],
-  [{ messages: [{ role: "user", parts: [] }] }, "messages"],
+  [{ messages: 7 }, "messages"],
+  [{ messages: [7] }, "messages[0]"],
+  [{ messages: [{ role: "user", parts: 5 }] }, "messages[0].parts"],
+  [{ messages: [{ role: "user", parts: [] }] }, "messages[0].parts"],
+  [{ ...said("Hi"), id: 7 }, "id"],
+  [{ ...said("Hi"), id: "x".repeat(301) }, "id"],
+  [{ ...said("Hi"), trigger: 7 }, "trigger"],
+  [{ ...said("Hi"), messageId: {} }, "messageId"],
+  [{ ...said("Hi"), tool_groups: "web" }, "tool_groups"],
   [{ messages: [{ role: "assistant", parts: [] }] }, "messages"],
   [{ ...said("Hi"), agent: "clerk", model: "up/m" }, "model"],
   [{ ...said("Hi"), agent: "clerk", limits: { rounds: 0 } }, "limits.rounds"],
@@ -72,11 +80,25 @@ test.each([
       messages: [
         {
           role: "user",
-          parts: [{ type: "file", mediaType: "image/png", url: "file:///etc/passwd" }],
+          parts: [
+            { type: "text", text: "" },
+            { type: "file", mediaType: "image/png", url: "file:///etc/passwd" },
+          ],
         },
       ],
     },
-    "input[0].image_url.url",
+    "messages[0].parts[1].url",
+  ],
+  [
+    {
+      messages: [
+        {
+          role: "user",
+          parts: [{ type: "file", mediaType: `text/${"x".repeat(300)}`, url: "data:," }],
+        },
+      ],
+    },
+    "messages[0].parts[0].mediaType",
   ],
   [
     {
@@ -93,6 +115,25 @@ test.each([
         },
       ],
     },
+    "messages[0].parts[0].toolCallId",
+  ],
+  [
+    {
+      messages: [
+        {
+          role: "assistant",
+          parts: [
+            {
+              type: "dynamic-tool",
+              toolCallId: "c",
+              toolName: "t",
+              state: "approval-responded",
+              approval: { id: "a", approved: true },
+            },
+          ],
+        },
+      ],
+    },
     "messages",
   ],
 ])("%j is refused for its %s", async (body, param) => {
@@ -102,6 +143,14 @@ test.each([
     400,
     { error: { code: "invalid_request", param } },
   ]);
+});
+
+test("fields that an application adds are allowed, and null is absent", async () => {
+  const { gateway } = await scene((_request, response) => says(response, "Hi."), { toml });
+  const body = { ...said("Hi"), messageId: null, limits: null, tenant: { id: 7 }, empty: null };
+  const reply = await post(gateway, body);
+  expect(reply.status).toBe(200);
+  await reply.text();
 });
 
 test("a chat without an agent or a model, and an answer to nothing, are refused", async () => {

@@ -8,11 +8,18 @@ export type TaskErrorCode =
 /** The only error that this package throws on purpose. */
 export class TaskError extends Error {
   readonly code: TaskErrorCode;
+  /** Of the value that is wrong, such as `messages[0].parts`. */
+  readonly path: string | undefined;
 
-  constructor(code: TaskErrorCode, message: string, options: { cause?: unknown } = {}) {
+  constructor(
+    code: TaskErrorCode,
+    message: string,
+    options: { cause?: unknown; path?: string } = {},
+  ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = "TaskError";
     this.code = code;
+    this.path = options.path;
   }
 }
 

@@ -71,7 +71,7 @@ function read(body: unknown, { url }: Call): UiRequest {
     return readUiRequest(body, url.searchParams);
   } catch (error) {
     if (!(error instanceof TaskError)) throw error;
-    throw new Problem("invalid_request", error.message, { param: "messages", cause: error });
+    throw new Problem("invalid_request", error.message, { param: error.path, cause: error });
   }
 }
 

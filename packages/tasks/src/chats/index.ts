@@ -105,7 +105,15 @@ export {
 } from "./path.ts";
 export { isOutdated, outdatedNodes } from "./outdated.ts";
 export { isRunning, runningAnswers, runningVersions } from "./running.ts";
-export { integer, issuePath, list, object, optionalFields, parseValue } from "./schema.ts";
+export {
+  integer,
+  issuePath,
+  list,
+  object,
+  openObject,
+  optionalFields,
+  parseValue,
+} from "./schema.ts";
 export {
   attachment,
   chatSettings,

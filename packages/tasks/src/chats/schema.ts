@@ -74,6 +74,20 @@ export function object<const Entries extends v.ObjectEntries>(
   return withRun(schema, checked);
 }
 
+/** `object` that takes fields it does not know. A field that is `null` is absent. */
+// @__NO_SIDE_EFFECTS__
+export function openObject<const Entries extends v.ObjectEntries>(
+  entries: Entries,
+): v.LooseObjectSchema<Entries, undefined> {
+  const isPresent = ([, value]: [string, unknown]): boolean =>
+    value !== undefined && value !== null;
+  const schema = v.looseObject(entries);
+  const withoutNull = v.transform((input: Record<string, unknown>) =>
+    Object.fromEntries(Object.entries(input).filter(isPresent)),
+  );
+  return withRun(schema, v.pipe(plainObject, withoutNull, schema));
+}
+
 const plainObject = v.custom<Record<string, unknown>>(
   isPlainObject,
   ({ input }) => `must be an object${got(input)}`,
@@ -233,6 +247,7 @@ export function stringOr<
 function describeIssue({ type, expected, input, path, requirement }: v.BaseIssue<unknown>): string {
   switch (type) {
     case "strict_object":
+    case "loose_object":
       return path === undefined ? `must be an object${got(input)}` : "is missing";
     case "variant":
     case "picklist":

@@ -9,6 +9,8 @@ export interface UiInput {
   trigger?: string;
   /** What the user says now; empty where they only answer what they were asked. */
   input: ContentPart[];
+  /** The path of each part of `input` in the body: `messages[2].parts[0]`. */
+  input_paths: string[];
   /** What came before it, for the model. */
   history: UiHistoryMessage[];
   /** By `addToolApprovalResponse`. */
@@ -41,22 +43,30 @@ type Fields = Record<string, unknown>;
 export function uiInput(body: unknown): UiInput {
   const { id, trigger, messages } = fieldsOf(body, "the body");
   if (!Array.isArray(messages) || messages.length === 0)
-    throw invalid("messages must be a list with at least one message");
+    throw invalid("messages", "must be a list with at least one message");
   const read = readMessages(messages);
   const last = read.at(-1);
   const approvals = read.flatMap(answersIn);
   const speaks = last?.role === "user";
-  const input = speaks ? last.parts.flatMap(userPart) : [];
+  const said = (speaks ? last.parts : []).flatMap((part) =>
+    userPart(part).map((content) => ({ content, path: part.where })),
+  );
+  const input = said.map(({ content }) => content);
   if (speaks && input.length === 0)
-    throw invalid(`${last.where}.parts has neither text nor a file`);
+    throw invalid(`${last.where}.parts`, "has neither text nor a file");
   if (!speaks && approvals.length === 0)
-    throw invalid("the last message must be the user's, or one whose approvals were answered");
+    throw new TaskError(
+      "invalid_message",
+      "the last message must be the user's, or one whose approvals were answered",
+      { path: "messages" },
+    );
   const before = speaks ? read.slice(0, -1) : read;
   const continued = speaks ? undefined : continuation(last);
   return {
     ...(typeof id === "string" ? { chat_id: id } : {}),
     ...(typeof trigger === "string" ? { trigger } : {}),
     input,
+    input_paths: said.map(({ path }) => path),
     history: before.flatMap(historyOf),
     approvals,
     ...(continued === undefined ? {} : { continues: continued }),
@@ -97,7 +107,7 @@ function readMessages(messages: readonly unknown[]): ReadMessage[] {
     const read = readMessage(message, `messages[${at}]`);
     parts += read.parts.length;
     if (parts > maxParts)
-      throw invalid(`messages have more than ${maxParts} parts; leave out the oldest messages`);
+      throw invalid("messages", `have more than ${maxParts} parts; leave out the oldest messages`);
     return read;
   });
 }
@@ -105,12 +115,12 @@ function readMessages(messages: readonly unknown[]): ReadMessage[] {
 function readMessage(value: unknown, where: string): ReadMessage {
   const { role, parts, metadata } = fieldsOf(value, where);
   if (role !== "user" && role !== "assistant" && role !== "system")
-    throw invalid(`${where}.role must be user, assistant or system`);
+    throw invalid(`${where}.role`, "must be user, assistant or system");
   return { role, parts: readParts(parts, where), metadata, where };
 }
 
 function readParts(parts: unknown, where: string): ReadPart[] {
-  if (!Array.isArray(parts)) throw invalid(`${where}.parts must be a list`);
+  if (!Array.isArray(parts)) throw invalid(`${where}.parts`, "must be a list");
   return parts.map((part, at) => {
     const fields = fieldsOf(part, `${where}.parts[${at}]`);
     return {
@@ -148,7 +158,7 @@ function answersIn({ role, parts }: ReadMessage): UiApproval[] {
     if (fields["state"] !== "approval-responded") return [];
     const { approved, reason, ...approval } = fieldsOf(fields["approval"], `${where}.approval`);
     if (typeof approved !== "boolean")
-      throw invalid(`${where}.approval.approved must be true or false`);
+      throw invalid(`${where}.approval.approved`, "must be true or false");
     return [
       {
         approval_id: textIn(approval, "id", `${where}.approval`),
@@ -260,16 +270,16 @@ function isBlockList(output: unknown): boolean {
 
 function fieldsOf(value: unknown, where: string): Fields {
   if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw invalid(`${where} must be an object`);
+    throw invalid(where, "must be an object");
   return value as Fields;
 }
 
 function textIn(fields: Fields, key: string, where: string): string {
   const text = fields[key];
-  if (typeof text !== "string") throw invalid(`${where}.${key} must be a string`);
+  if (typeof text !== "string") throw invalid(`${where}.${key}`, "must be a string");
   return text;
 }
 
-function invalid(message: string): TaskError {
-  return new TaskError("invalid_message", message);
+function invalid(path: string, what: string): TaskError {
+  return new TaskError("invalid_message", `${path} ${what}`, { path });
 }
