@@ -97,6 +97,7 @@ interface OpenRun extends Run {
 
 /** Nodes in which every run has found its partner, or is text. `growing`: what is open is shown as if it were closed here. */
 export function pairRuns(pieces: readonly Piece[], growing = false): Inline[] {
+  if (pieces.every(isNode)) return joined(pieces);
   const pairs = new Pairs();
   for (const piece of pieces) {
     if (piece.type === "run") pairs.run(piece);
@@ -104,6 +105,10 @@ export function pairRuns(pieces: readonly Piece[], growing = false): Inline[] {
   }
   if (growing) pairs.closeOpen();
   return joined(pairs.made);
+}
+
+function isNode(piece: Piece): piece is Inline {
+  return piece.type !== "run";
 }
 
 class Pairs {

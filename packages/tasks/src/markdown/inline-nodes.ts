@@ -71,8 +71,9 @@ export class InlineNodes {
     } else {
       this.#dead = this.#brackets.length;
       const inline = withoutLinks(inside);
-      const link = linkTo(target, target.destination);
-      this.#pieces.push(inline.length > 0 ? { ...link, inline } : link);
+      const link = linkTo(target, inline.length > 0 ? "" : target.destination);
+      if (inline.length > 0) link.inline = inline;
+      this.#pieces.push(link);
     }
   }
 
@@ -115,7 +116,8 @@ function textOf(nodes: readonly Inline[]): string {
 }
 
 /** What stands in a link leads nowhere else: an address is text, a picture is not followed. */
-function withoutLinks(nodes: readonly Inline[]): Inline[] {
+function withoutLinks(nodes: Inline[]): Inline[] {
+  if (nodes.length === 1 && nodes[0]?.type === "text") return nodes;
   return joined(
     nodes.flatMap((node): Inline[] => {
       if (!("inline" in node)) return [node];

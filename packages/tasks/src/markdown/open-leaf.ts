@@ -324,6 +324,8 @@ export class OpenLeaf {
 
   /** The paragraph's last line is the head if this line has its dashes. */
   #makeTable(leaf: Leaf & { type: "paragraph" }, line: string): boolean {
+    // First: to cut a text that has just grown is to copy it.
+    if (!isDashLine(line)) return false;
     const head = leaf.text.slice(leaf.last);
     const sides = head.includes("|") ? sidesOf(head, line) : undefined;
     if (sides === undefined) return false;

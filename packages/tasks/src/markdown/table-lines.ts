@@ -1,8 +1,7 @@
 import type { Side } from "./blocks.ts";
 
-/** The sides of the columns, if the line of dashes below a head has as many as it. */
+/** The sides of the columns, if the line of dashes (`isDashLine`) below a head has as many as it. */
 export function sidesOf(head: string, dashes: string): Side[] | undefined {
-  if (!isDashLine(dashes)) return undefined;
   const columns = cellsOf(dashes);
   if (!columns.every((cell) => dashCell.test(cell))) return undefined;
   return cellsOf(head).length === columns.length ? columns.map(sideOf) : undefined;
