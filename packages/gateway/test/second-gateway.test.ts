@@ -25,6 +25,7 @@ test("a second gateway on the same data says so at its start, and how to give it
   const cwd = temporaryFolder(toml);
   const first = await started(["--port", "0"], cwd);
   expect(first.stdout()).not.toContain("No chats and no tasks");
+  expect(first.stdout()).toMatch(/^ {2}tasks .*\/api\/tasks\n {2}chats .*\/api\/chats$/m);
   const second = await started(["--port", "0"], cwd);
   // Once, and not as a line of the log as well.
   expect(second.stderr()).not.toContain("in use by process");
@@ -37,6 +38,7 @@ test("a second gateway on the same data says so at its start, and how to give it
     .poll(() => second.stdout())
     .toMatch(/No chats and no tasks: .*shared\.db is in use by process \d+/);
   expect(second.stdout()).toContain("--data FOLDER --port N");
+  expect(second.stdout()).not.toContain("/api/");
   expect((await fetch(`${second.url}/v1/models`)).status).toBe(200);
   const refused = await fetch(`${second.url}/api/chats`);
   expect([refused.status, await refused.json()]).toMatchObject([

@@ -121,9 +121,13 @@ function greeting(
     ["Codex", `${[command, ...flags, "codex"].join(" ")}, or paste the block that the page shows`],
     ["page", `${reached}/`],
     ["API", `${reached}/v1`],
-    ["tasks", `${reached}/api/tasks`],
-    ["chats", `${reached}/api/chats`],
-    ["kept", storeProblem === undefined ? keptIn(kept) : "nothing for now, see below"],
+    ...(storeProblem === undefined
+      ? [
+          ["tasks", `${reached}/api/tasks`],
+          ["chats", `${reached}/api/chats`],
+          ["kept", keptIn(kept)],
+        ]
+      : [["kept", "nothing for now, see below"]]),
   ];
   const table = lines.map(([name = "", text = ""]) => `  ${name.padEnd(10)} ${text}\n`).join("");
   const problem = storeProblem === undefined ? "" : `\nNo chats and no tasks: ${storeProblem}\n`;
