@@ -102,6 +102,40 @@ describe.each(names)("the body of %s", (name) => {
   });
 });
 
+test("strings in bodies have a maximum length, but for addresses, which may hold data", () => {
+  const unlimited: string[] = [];
+  const walk = (value: unknown, path: string): void => {
+    if (typeof value !== "object" || value === null) return;
+    const { type, maxLength, enum: words, const: word, $ref } = value as Json;
+    if (typeof $ref === "string") {
+      const name = $ref.replace("#/components/schemas/", "");
+      walk(document.components.schemas[name], `${path}.${name}`);
+    }
+    const isFree = type === "string" && words === undefined && word === undefined;
+    if (isFree && maxLength === undefined) unlimited.push(path);
+    for (const [name, one] of Object.entries(value)) walk(one, `${path}.${name}`);
+  };
+  for (const methods of Object.values(document.paths))
+    for (const { operationId, requestBody } of Object.values(methods))
+      if (names.includes(String(operationId))) walk(requestBody, String(operationId));
+  expect(unlimited.filter((path) => !path.endsWith("url"))).toEqual([]);
+});
+
+test("a value that is too long is not repeated", () => {
+  const long = "x".repeat(1_000_000);
+  for (const [schema, body, path] of [
+    [taskRequest, { model: "m", input: "Go", tool_groups: [long] }, "tool_groups[0]"],
+    [taskRequest, { model: "m", input: "Go", instructions: `${long}x` }, "instructions"],
+    [newChatBody, { settings: { time_zone: long } }, "settings.time_zone"],
+    [newChatBody, { settings: { skills: [long] } }, "settings.skills[0]"],
+  ] as const)
+    expect(parseValue<GenericSchema>(schema, body)).toEqual({
+      ok: false,
+      path,
+      message: expect.stringMatching(/^must have at most \d+ characters, got \d+$/) as string,
+    });
+});
+
 describe("the body of ui_messages", () => {
   const valid = { id: "c", trigger: "submit-message", messages: [{ role: "user", parts: [] }] };
 

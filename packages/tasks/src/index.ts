@@ -76,7 +76,13 @@ export { stateHash } from "./state-hash.ts";
 export { addUsage, noUsage, roundedCost } from "./usage.ts";
 export { taskView } from "./view.ts";
 export { withContent } from "./content.ts";
-export { PairJoiner, toWellFormed, wellFormedJson, wholeCharacters } from "./well-formed.ts";
+export {
+  PairJoiner,
+  quoted,
+  toWellFormed,
+  wellFormedJson,
+  wholeCharacters,
+} from "./well-formed.ts";
 export {
   ReferencePool,
   withoutMarkers,

@@ -31,6 +31,14 @@ export function wholeCharacters(piece: string): string {
   return piece.slice(start, end);
 }
 
+const maxQuoted = 100;
+
+/** Returns a value in quotes for a message, cut if it is long: it may come from a client and have megabytes. */
+export function quoted(text: string): string {
+  const cut = text.length > maxQuoted ? `${wholeCharacters(text.slice(0, maxQuoted))}…` : text;
+  return `"${cut}"`;
+}
+
 /** Joins pairs that were cut between two deltas: half of one is held back until the other half comes. */
 export class PairJoiner {
   #held = "";

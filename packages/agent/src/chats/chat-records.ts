@@ -1,3 +1,4 @@
+import { quoted } from "@deltawire/tasks";
 import { applyEdits, summaryOf } from "@deltawire/tasks/chats";
 import type {
   Chat,
@@ -38,7 +39,7 @@ export class ChatRecords {
   async open(chatId: string, { deleted = false } = {}): Promise<KeptChat> {
     const kept = await this.store.chat(chatId);
     if (kept === undefined)
-      throw new ChatError("unknown_chat", `there is no chat "${chatId.slice(0, 100)}"`);
+      throw new ChatError("unknown_chat", `there is no chat ${quoted(chatId)}`);
     if (kept.deleted_at !== undefined && !deleted)
       throw new ChatError("unknown_chat", `the chat is deleted: restore it first`);
     return kept;

@@ -1,3 +1,4 @@
+import { quoted } from "@deltawire/tasks";
 import { isDeepStrictEqual } from "node:util";
 import { checkSettings, type ChatSettings, type ModelOptions } from "@deltawire/tasks/chats";
 import { checkPrivacyFields } from "../privacy/check-fields.ts";
@@ -50,6 +51,8 @@ function settingsProblems(value: unknown): string[] {
       : checkPrivacyFields(privacy.fields).map((problem) => `privacy.fields${problem}`)),
     ...(time_zone === undefined || checkTimeZone(time_zone)
       ? []
-      : [`time_zone: there is no time zone "${time_zone}"; write a name such as Europe/Berlin`]),
+      : [
+          `time_zone: there is no time zone ${quoted(time_zone)}; write a name such as Europe/Berlin`,
+        ]),
   ];
 }

@@ -1,3 +1,4 @@
+import { quoted } from "@deltawire/tasks";
 import type { Chat, ChatSettings, ModelOptions, UserVersion } from "@deltawire/tasks/chats";
 import { ChatError } from "./chat-error.ts";
 import type { ChatsOptions } from "./chat-ports.ts";
@@ -101,7 +102,7 @@ async function unknownAgent(
   choice: AnswerChoice,
   checkNames: Required<ChatsOptions>["checkNames"],
 ): Promise<ChatError> {
-  const problem = (await checkNames({ agent })) ?? `agent: there is no agent "${agent}"`;
+  const problem = (await checkNames({ agent })) ?? `agent: there is no agent ${quoted(agent)}`;
   const told = problem.slice(problem.indexOf(": ") + 2);
   const help = choice.agent === undefined ? "; choose another in the settings of the chat" : "";
   return new ChatError("cannot_send", told + help, { param: "agent" });

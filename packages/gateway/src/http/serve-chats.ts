@@ -1,5 +1,5 @@
 import type { Chats, ExportFormat } from "@deltawire/agent";
-import { blobPath } from "@deltawire/tasks";
+import { blobPath, quoted } from "@deltawire/tasks";
 import {
   chatUsage,
   editsBody,
@@ -115,10 +115,7 @@ async function listChats({ response, url }: Call, { store }: ChatServer): Promis
   );
   // Behind a chat that there is not stands nothing.
   if (before !== null && page.data.length === 0 && (await store.chat(before)) === undefined)
-    throw invalid(
-      "before",
-      `there is no chat "${before.slice(0, 100)}"; begin with the first page`,
-    );
+    throw invalid("before", `there is no chat ${quoted(before)}; begin with the first page`);
   sendJson(response, 200, { stamp, ...page } satisfies ChatListReply);
 }
 
@@ -261,7 +258,7 @@ function chatReply({ chat, stamp, deleted_at }: KeptChat): ChatReply {
 async function opened(chatId: string, chats: Chats): Promise<KeptChat> {
   const kept = await chats.open(chatId);
   if (kept !== undefined) return kept;
-  throw new Problem("unknown_chat", `there is no chat "${chatId.slice(0, 100)}"`);
+  throw new Problem("unknown_chat", `there is no chat ${quoted(chatId)}`);
 }
 
 function yesOrNo(query: URLSearchParams, name: string): boolean {

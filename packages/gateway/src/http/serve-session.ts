@@ -26,9 +26,11 @@ export function serveSession(call: Call, server: SessionServer): void {
   sendSession(call, server, call.client);
 }
 
+const mostBytes = 16 * 1024;
+
 /** `POST /api/session` */
 export const signInBody = object({
-  token: v.pipe(v.string(), v.description("One of the configuration.")),
+  token: v.pipe(v.string(), v.maxLength(mostBytes), v.description("One of the configuration.")),
 });
 
 /** Gives the page a cookie for a token. */
@@ -51,8 +53,6 @@ export function signOut(call: Call, server: SessionServer): void {
   const cookie = endedSessionCookie(call.request.headers);
   sendSession(call, server, undefined, { "set-cookie": cookie });
 }
-
-const mostBytes = 16 * 1024;
 
 async function readSmall(call: Call): Promise<unknown> {
   try {

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { errorText } from "@deltawire/agent";
+import { quoted } from "@deltawire/tasks";
 import type { Config, UpstreamConfig } from "../config/config.ts";
 import { didYouMean } from "../config/nearest.ts";
 import type { ModelDiscovery } from "../models/discovery.ts";
@@ -64,7 +65,7 @@ export async function serveModel({ response, rest }: Call, server: StatusServer)
   if (found === undefined)
     throw new Problem(
       "model_not_found",
-      `there is no model "${rest}";${didYouMean(
+      `there is no model ${quoted(rest)};${didYouMean(
         rest,
         list.data.map(({ id }) => id),
       )} GET /v1/models lists all`,

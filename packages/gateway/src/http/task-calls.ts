@@ -1,3 +1,4 @@
+import { quoted } from "@deltawire/tasks";
 import { invalid } from "../parse-body.ts";
 import { taskNotFound, taskProblem } from "../tasks/task-problem.ts";
 import type { TaskService } from "../tasks/task-service.ts";
@@ -60,7 +61,7 @@ export function readStamp(text: string, param: string): number {
 }
 
 export function approvalNotFound(approvalId: string): Problem {
-  return new Problem("approval_not_found", `there is no approval "${approvalId.slice(0, 100)}"`);
+  return new Problem("approval_not_found", `there is no approval ${quoted(approvalId)}`);
 }
 
 /** Keys of one client are nothing to another. */

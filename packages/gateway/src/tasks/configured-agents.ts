@@ -13,6 +13,7 @@ import {
   type Tool,
   type ToolGroup,
 } from "@deltawire/agent";
+import { quoted } from "@deltawire/tasks";
 import type { AgentConfig, Config, McpConfig, ToolPolicies } from "../config/config.ts";
 import { didYouMean } from "../config/nearest.ts";
 import { knownModel } from "../config/known-models.ts";
@@ -142,7 +143,7 @@ export class ConfiguredAgents {
       this.names.length === 0 ? "none is configured" : `there are ${this.names.join(", ")}`;
     return new RuntimeError(
       "unknown_agent",
-      `there is no agent "${name}"${hint === "" ? `; ${all}` : `:${hint}`}`,
+      `there is no agent ${quoted(name)}${hint === "" ? `; ${all}` : `:${hint}`}`,
     );
   }
 

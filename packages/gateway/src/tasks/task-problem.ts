@@ -1,4 +1,5 @@
 import { ChatError, PrivacyError, type RuntimeErrorCode } from "@deltawire/agent";
+import { quoted } from "@deltawire/tasks";
 import { Problem, type ProblemCode } from "../problem.ts";
 import type { ToolsMissing } from "./configured-agents.ts";
 
@@ -61,5 +62,5 @@ const refusals = new Map<string, Refusal>(
 );
 
 export function taskNotFound(taskId: string): Problem {
-  return new Problem("task_not_found", `there is no task "${taskId.slice(0, 100)}"`);
+  return new Problem("task_not_found", `there is no task ${quoted(taskId)}`);
 }

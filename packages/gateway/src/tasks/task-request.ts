@@ -3,6 +3,7 @@ import {
   issuePath,
   limits,
   list,
+  maxMessageCharacters,
   modelOptions,
   object,
   optionalFields,
@@ -21,8 +22,10 @@ export const taskRequest = v.pipe(
       }),
       input: taskInput,
       ...optionalFields({
-        instructions: v.string(),
-        tool_groups: list(v.pipe(v.string(), v.nonEmpty("must be the name of a tool group"))),
+        instructions: v.pipe(v.string(), v.maxLength(maxMessageCharacters)),
+        tool_groups: list(
+          v.pipe(v.string(), v.nonEmpty("must be the name of a tool group"), v.maxLength(300)),
+        ),
         session_id: resourceName,
         limits: object(limits.entries, { nullIsAbsent: true }),
         options: v.pipe(

@@ -1,3 +1,4 @@
+import { quoted } from "@deltawire/tasks";
 import type { Config } from "../config/config.ts";
 import { didYouMean } from "../config/nearest.ts";
 
@@ -20,5 +21,5 @@ export function noSuchGroup(name: string, config: Config): string {
   if (name === "agents") return `the tool group "agents" has nobody to ask: no agent is configured`;
   const names = usableGroups(config);
   const hint = didYouMean(name, names);
-  return `there is no tool group "${name}"; there are ${names.join(", ")}${hint === "" ? "" : `;${hint}`}`;
+  return `there is no tool group ${quoted(name)}; there are ${names.join(", ")}${hint === "" ? "" : `;${hint}`}`;
 }

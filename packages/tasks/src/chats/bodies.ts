@@ -9,6 +9,7 @@ import {
   optionalFields,
   patchFields,
   stringOr,
+  text,
   words,
 } from "./schema.ts";
 import { attachment, messageFields, modelOptions, newChat, personEdit } from "./chat-schemas.ts";
@@ -40,7 +41,14 @@ const webAddress = v.pipe(
 const message = {
   ...messageFields,
   ...optionalFields({
-    attachments: list(object({ ...attachment.entries, url: webAddress }), { max: 1000 }),
+    attachments: list(
+      object({
+        ...attachment.entries,
+        url: webAddress,
+        ...optionalFields({ filename: text(1000), media_type: text(1000) }),
+      }),
+      { max: 1000 },
+    ),
   }),
 };
 
@@ -147,14 +155,21 @@ export const extractBody = object({ node_id: resourceName });
 export type StopBody = v.InferInput<typeof stopBody>;
 export const stopBody = object(optionalFields({ node_id: resourceName }), nullIsAbsent);
 
+/** Of the words that a task is given: of its input, and of what the model gets instead of a tool's result. */
+const maxTextCharacters = 10_000_000;
+
 const linked = object({ url: webAddress });
 
 /** What a task is asked to do. */
 export const taskInput = stringOr(
-  v.pipe(v.string(), v.regex(/\S/, "must say what to do, got no text")),
+  v.pipe(
+    v.string(),
+    v.maxLength(maxTextCharacters),
+    v.regex(/\S/, "must say what to do, got no text"),
+  ),
   list(
     v.variant("type", [
-      object({ type: v.literal("text"), text: v.string() }),
+      object({ type: v.literal("text"), text: v.pipe(v.string(), v.maxLength(maxTextCharacters)) }),
       object({ type: v.literal("image_url"), image_url: linked }),
       object({ type: v.literal("audio_url"), audio_url: linked }),
       object(
@@ -199,6 +214,7 @@ export const decisionBody = object(
       any_arguments: v.boolean(),
       replacement: v.pipe(
         v.string(),
+        v.maxLength(maxTextCharacters),
         v.description("What the model receives instead of a result."),
       ),
     }),

@@ -18,6 +18,12 @@ import {
 
 /* Schemas of settings, messages and edits, as clients send them and as chats store them. */
 
+/** Of a message, of each context beside it, and of instructions. */
+export const maxMessageCharacters = 1_000_000;
+
+/** Of an agent, a model, a node, … */
+const name = nonEmpty(300);
+
 /** Upper limits of what a task may use. */
 export const limits = object(
   optionalFields({
@@ -57,10 +63,10 @@ const privacyField = v.pipe(
   object({
     kind: v.picklist(Object.keys(privacyKinds) as PrivacyKind[]),
     ...optionalFields({
-      value: nonEmpty,
-      pattern: nonEmpty,
+      value: nonEmpty(10_000),
+      pattern: nonEmpty(10_000),
       label: v.pipe(
-        nonEmpty,
+        name,
         v.description("For the placeholder: {{LABEL_1_x7f3}}; the kind unless it says otherwise."),
       ),
     }),
@@ -86,11 +92,11 @@ export type PrivacySettings = Readonly<v.InferOutput<typeof privacySettings>>;
 const privacySettings = object({ enabled: v.boolean(), fields: list(privacyField) });
 
 const settingsFields = {
-  agent: nonEmpty,
-  model: nonEmpty,
-  instructions: v.pipe(text, v.description("The user's system prompt.")),
-  tool_groups: list(nonEmpty),
-  skills: v.pipe(list(nonEmpty), v.description("By name; absent: all that are configured.")),
+  agent: name,
+  model: name,
+  instructions: v.pipe(text(maxMessageCharacters), v.description("The user's system prompt.")),
+  tool_groups: list(name),
+  skills: v.pipe(list(name), v.description("By name; absent: all that are configured.")),
   options: modelOptions,
   limits,
   results: v.pipe(
@@ -106,13 +112,16 @@ const settingsFields = {
     ),
   ),
   privacy: privacySettings,
-  time_zone: v.pipe(nonEmpty, v.description("An IANA name, for the date in the system prompt.")),
+  time_zone: v.pipe(
+    nonEmpty(100),
+    v.description("An IANA name, for the date in the system prompt."),
+  ),
   exact_time: v.pipe(
     v.boolean(),
     v.description("Every message of the user tells its time of day."),
   ),
   title_model: v.pipe(
-    nonEmpty,
+    name,
     v.description("The model that names the chat; absent: the one that answers."),
   ),
 };
@@ -148,9 +157,6 @@ const chatTags = v.pipe(
   v.metadata({ uniqueItems: true }),
 );
 
-/** Of a message, and of each context beside it. */
-export const maxMessageCharacters = 1_000_000;
-
 const messageText = v.pipe(
   v.string(),
   v.maxLength(
@@ -160,13 +166,19 @@ const messageText = v.pipe(
   wellFormed,
 );
 
+/** Imported conversations of others have names of any length; what clients send is limited in `bodies.ts`. */
 export type Attachment = Readonly<v.InferOutput<typeof attachment>>;
 export const attachment = object({
   kind: v.picklist(["image", "audio", "file"]),
-  url: v.pipe(nonEmpty, v.description("Of a blob, or with https:, http: or data:.")),
+  url: v.pipe(
+    v.string(),
+    v.nonEmpty(),
+    wellFormed,
+    v.description("Of a blob, or with https:, http: or data:. As long as a body may be."),
+  ),
   ...optionalFields({
-    filename: text,
-    media_type: text,
+    filename: v.pipe(v.string(), wellFormed),
+    media_type: v.pipe(v.string(), wellFormed),
     size: v.pipe(integer(0), v.description("In bytes.")),
   }),
 });
@@ -175,9 +187,9 @@ export const attachment = object({
 export type ContextSnippet = Readonly<v.InferOutput<typeof contextSnippet>>;
 export const contextSnippet = object({
   kind: v.picklist(["file", "selection", "page", "text"]),
-  title: text,
+  title: text(10_000),
   text: messageText,
-  ...optionalFields({ url: text }),
+  ...optionalFields({ url: text(100_000) }),
 });
 
 /** The fields of a message of the user. */
@@ -193,9 +205,9 @@ export const messageFields = {
 export type NewMessage = Readonly<v.InferOutput<typeof newMessage>>;
 const newMessage = object(messageFields);
 
-const ofNode = { node_id: nonEmpty };
-const ofVersion = { node_id: nonEmpty, version_id: nonEmpty };
-const mark = { node_id: nonEmpty, value: v.boolean() };
+const ofNode = { node_id: name };
+const ofVersion = { node_id: name, version_id: name };
+const mark = { node_id: name, value: v.boolean() };
 
 /** What clients may ask for in `POST /api/chats/{chat}/edits`. */
 export type PersonEdit = Readonly<v.InferOutput<typeof personEdit>>;
@@ -212,7 +224,7 @@ export const personEdit = v.variant("type", [
   object({ type: v.literal("hide"), ...mark }),
   object({ type: v.literal("bookmark"), ...mark }),
   /** At the end of the path, or between a node and the next one on the path. */
-  object({ type: v.literal("add_separator"), after: nonEmpty }),
+  object({ type: v.literal("add_separator"), after: name }),
   /** `children`: what stands under it goes too, or moves up to its parent. */
   object({ type: v.literal("delete_node"), ...ofNode, children: v.picklist(["delete", "keep"]) }),
   object({ type: v.literal("delete_version"), ...ofVersion }),

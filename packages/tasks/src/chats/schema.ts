@@ -137,10 +137,16 @@ function mapFields<Field>(fields: Fields, map: (field: v.GenericSchema) => Field
 /** Refuses lone surrogates, which UTF-8 cannot encode. */
 export const wellFormed = v.check<string, string>(isWellFormed, "has half a character in it");
 
-export const text = v.pipe(v.string(), wellFormed);
+// @__NO_SIDE_EFFECTS__
+export function text(maxLength: number) {
+  return v.pipe(v.string(), v.maxLength(maxLength), wellFormed);
+}
 
 /** A string that is not empty. */
-export const nonEmpty = v.pipe(v.string(), v.nonEmpty(), wellFormed);
+// @__NO_SIDE_EFFECTS__
+export function nonEmpty(maxLength: number) {
+  return v.pipe(v.string(), v.nonEmpty(), v.maxLength(maxLength), wellFormed);
+}
 
 /** A string that is not blank. */
 // @__NO_SIDE_EFFECTS__
@@ -217,6 +223,7 @@ function hasAtMost(value: unknown, max: number): boolean {
 /** A string of JSON. */
 export const jsonText = v.pipe(
   v.string(),
+  v.maxLength(10_000_000),
   v.rawCheck(({ dataset, addIssue }) => {
     try {
       if (dataset.typed) JSON.parse(dataset.value);
