@@ -121,6 +121,28 @@ test("strings in bodies have a maximum length, but for addresses, which may hold
   expect(unlimited.filter((path) => !path.endsWith("url"))).toEqual([]);
 });
 
+test.each<[GenericSchema, Json, path: string, message: string]>([
+  [taskRequest, { model: "m" }, "input", "is missing; must be a string or an array of parts"],
+  [
+    taskRequest,
+    { model: "m", input: [{ text: "a" }] },
+    "input[0].type",
+    "is missing; must be one of text, image_url, audio_url, file_url",
+  ],
+  [taskRequest, { model: "m", input: [] }, "input", "must have at least 1 entry, got 0"],
+  [taskRequest, { input: "Go" }, "agent", "is missing; name an agent or a model"],
+  [
+    taskRequest,
+    { agent: "a", model: "m", input: "Go" },
+    "model",
+    "expected one of agent and model, not both",
+  ],
+  [decisionBody, {}, "decision", "is missing; must be one of approve, deny, redact, abort"],
+  [uiMessagesBody, {}, "messages", "is missing; must be an array"],
+])("%#: %j is refused in clear words", (schema, body, path, message) => {
+  expect(parseValue(schema, body)).toEqual({ ok: false, path, message });
+});
+
 test("a value that is too long is not repeated", () => {
   const long = "x".repeat(1_000_000);
   for (const [schema, body, path] of [

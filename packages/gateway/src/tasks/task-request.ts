@@ -49,11 +49,11 @@ export const taskRequest = v.pipe(
     if (!dataset.typed) return;
     const { value: input } = dataset;
     if ((input.agent === undefined) !== (input.model === undefined)) return;
-    const key = input.agent === undefined ? "agent" : "model";
-    addIssue({
-      message: "expected exactly one of agent and model",
-      path: issuePath(input, key),
-    });
+    addIssue(
+      input.agent === undefined
+        ? { message: "is missing; name an agent or a model", path: issuePath(input, "agent") }
+        : { message: "expected one of agent and model, not both", path: issuePath(input, "model") },
+    );
   }),
   v.metadata({ oneOf: [{ required: ["agent"] }, { required: ["model"] }] }),
 );

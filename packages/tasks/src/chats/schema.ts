@@ -56,7 +56,7 @@ export function object<const Entries extends v.ObjectEntries>(
 ): v.StrictObjectSchema<Entries, undefined> {
   const isPresent = ([name, value]: [string, unknown]): boolean =>
     value !== undefined && (value !== null || !nullIsAbsent || takesNull(entries[name]));
-  const schema = v.strictObject(entries);
+  const schema = withMessage(v.strictObject(entries), describeMissing(entries));
   const checked = v.pipe(
     plainObject,
     v.rawCheck(({ dataset: { value: input }, addIssue }) => {
@@ -81,7 +81,7 @@ export function openObject<const Entries extends v.ObjectEntries>(
 ): v.LooseObjectSchema<Entries, undefined> {
   const isPresent = ([, value]: [string, unknown]): boolean =>
     value !== undefined && value !== null;
-  const schema = v.looseObject(entries);
+  const schema = withMessage(v.looseObject(entries), describeMissing(entries));
   const withoutNull = v.transform((input: Record<string, unknown>) =>
     Object.fromEntries(Object.entries(input).filter(isPresent)),
   );
@@ -102,6 +102,23 @@ export function issuePath(input: unknown, key: string | number): [v.IssuePathIte
 // @__NO_SIDE_EFFECTS__
 function withRun<Schema extends v.GenericSchema>(described: Schema, run: v.GenericSchema): Schema {
   return { ...described, "~run": (dataset, config) => run["~run"](dataset, config) };
+}
+
+type Describe = (issue: v.BaseIssue<unknown>) => string;
+
+// @__NO_SIDE_EFFECTS__
+function withMessage<Schema extends v.GenericSchema>(schema: Schema, message: Describe): Schema {
+  return { ...schema, message };
+}
+
+/** Describes the issues of an object: a missing field with the words that its schema has for a wrong value. */
+function describeMissing(entries: v.ObjectEntries): Describe {
+  return (issue) => {
+    const entry = entries[String(issue.path?.[0].key)];
+    if (entry === undefined) return describeIssue(issue);
+    const { issues } = v.safeParse(entry, undefined, { abortEarly: true, message: describeIssue });
+    return issues === undefined ? "is missing" : `is missing; ${issues[0].message}`;
+  };
 }
 
 function takesNull(schema: v.ObjectEntries[string] | undefined): boolean {
@@ -261,7 +278,7 @@ function describeIssue({ type, expected, input, path, requirement }: v.BaseIssue
     case "literal":
       return expected === "Object"
         ? `must be an object${got(input)}`
-        : `must be one of ${wordsIn(expected ?? "").join(", ")}${got(input, ";")}`;
+        : `${type === "variant" && input === undefined ? "is missing; " : ""}must be one of ${wordsIn(expected ?? "").join(", ")}${got(input, ";")}`;
     case "string":
       return `must be a string${got(input)}`;
     case "boolean":
@@ -275,7 +292,9 @@ function describeIssue({ type, expected, input, path, requirement }: v.BaseIssue
     case "min_length":
     case "max_length": {
       const { length } = input as string | unknown[];
-      const what = typeof input === "string" ? "characters" : "entries";
+      const [one, several] =
+        typeof input === "string" ? ["character", "characters"] : ["entry", "entries"];
+      const what = requirement === 1 ? one : several;
       const bound = type === "min_length" ? "least" : "most";
       return `must have at ${bound} ${String(requirement)} ${what}, got ${length}`;
     }

@@ -35,7 +35,7 @@ test.each<[edit: unknown, reason: string]>([
   [{ type: "rename", title: "x".repeat(301) }, "title: must have at most 300 characters, got 301"],
   [{ type: "rename", title: "half \ud83d" }, "title: has half a character in it"],
   [{ type: "rename", title: 5 }, "title: must be a string, got 5"],
-  [{ type: "rename" }, "title: is missing"],
+  [{ type: "rename" }, "title: is missing; must be a string"],
   [{ type: "rename", title: "a", by: "me" }, "by: unknown field; there are type, title"],
   [{ type: "tag", tags: ["a", ""] }, "tags[1]: must not be empty"],
   [{ type: "tag", tags: ["a", "b", "a"] }, "tags[2]: is there twice"],
@@ -65,7 +65,10 @@ test("a message with something wrong in it is refused, wherever it would go", ()
   const w = new WrittenChat();
   const node_id = w.user(null);
   const message = { text: "see", attachments: [{ kind: "image" }] } as never;
-  const refusal = { code: "bad_value", reason: "message.attachments[0].url: is missing" };
+  const refusal = {
+    code: "bad_value",
+    reason: "message.attachments[0].url: is missing; must be a string",
+  };
   expect(w.refused({ type: "add_message", parent: null, message })).toEqual(refusal);
   expect(w.refused({ type: "add_message_version", node_id, message })).toEqual(refusal);
 });

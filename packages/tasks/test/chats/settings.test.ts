@@ -57,13 +57,22 @@ test.each<[settings: unknown, problems: string[]]>([
   [{ turns: "3" }, ['turns: must be a whole number, 0 or more, got "3"']],
   [{ time_zone: "" }, ["time_zone: must not be empty"]],
   [{ exact_time: "yes" }, ['exact_time: must be true or false, got "yes"']],
-  [{ privacy: {} }, ["privacy.enabled: is missing", "privacy.fields: is missing"]],
+  [
+    { privacy: {} },
+    [
+      "privacy.enabled: is missing; must be true or false",
+      "privacy.fields: is missing; must be an array",
+    ],
+  ],
 ])("what is wrong in %j is told with its path", (settings, problems) => {
   expect(checkSettings(settings)).toEqual(problems);
 });
 
 test.each<[field: unknown, problem: string]>([
-  [{ value: "a" }, "kind: is missing"],
+  [
+    { value: "a" },
+    "kind: is missing; must be one of email, phone, card, key, password, id, name, text, pattern",
+  ],
   [
     { kind: "colour" },
     'kind: must be one of email, phone, card, key, password, id, name, text, pattern; got "colour"',
