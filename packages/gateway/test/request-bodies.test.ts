@@ -137,6 +137,14 @@ test.each<[GenericSchema, Json, path: string, message: string]>([
     "model",
     "expected one of agent and model, not both",
   ],
+  [taskRequest, { model: "m", input: "a\ud83d" }, "input", "has half a character in it"],
+  [
+    taskRequest,
+    { model: "m", input: [{ type: "text", text: "\ude00a" }] },
+    "input[0].text",
+    "has half a character in it",
+  ],
+  [taskInputBody, { input: "a\ud83d" }, "input", "has half a character in it"],
   [decisionBody, {}, "decision", "is missing; must be one of approve, deny, redact, abort"],
   [uiMessagesBody, {}, "messages", "is missing; must be an array"],
 ])("%#: %j is refused in clear words", (schema, body, path, message) => {

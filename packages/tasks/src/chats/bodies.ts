@@ -10,6 +10,7 @@ import {
   patchFields,
   stringOr,
   text,
+  wellFormed,
   words,
 } from "./schema.ts";
 import { attachment, messageFields, modelOptions, newChat, personEdit } from "./chat-schemas.ts";
@@ -166,10 +167,11 @@ export const taskInput = stringOr(
     v.string(),
     v.maxLength(maxTextCharacters),
     v.regex(/\S/, "must say what to do, got no text"),
+    wellFormed,
   ),
   list(
     v.variant("type", [
-      object({ type: v.literal("text"), text: v.pipe(v.string(), v.maxLength(maxTextCharacters)) }),
+      object({ type: v.literal("text"), text: text(maxTextCharacters) }),
       object({ type: v.literal("image_url"), image_url: linked }),
       object({ type: v.literal("audio_url"), audio_url: linked }),
       object(
