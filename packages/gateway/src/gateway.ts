@@ -5,7 +5,7 @@ import { errorText, usualLimits, type Agent } from "@deltawire/agent";
 import type { Store } from "@deltawire/store";
 import type { AgentConfig, Config, UpstreamConfig } from "./config/config.ts";
 import type { World } from "./config/find.ts";
-import { nearest } from "./config/nearest.ts";
+import { nearest } from "@deltawire/tasks";
 import { plainUpstream } from "./config/upstream.ts";
 import { BuiltPage } from "./http/built-page.ts";
 import type { Call } from "./http/call.ts";

@@ -145,6 +145,12 @@ test.each<[GenericSchema, Json, path: string, message: string]>([
     "has half a character in it",
   ],
   [taskInputBody, { input: "a\ud83d" }, "input", "has half a character in it"],
+  [
+    cancelBody,
+    { raeson: "late" },
+    "raeson",
+    "unknown field; did you mean reason? there are reason",
+  ],
   [decisionBody, {}, "decision", "is missing; must be one of approve, deny, redact, abort"],
   [uiMessagesBody, {}, "messages", "is missing; must be an array"],
 ])("%#: %j is refused in clear words", (schema, body, path, message) => {

@@ -70,6 +70,7 @@ export {
 export { withoutAnnotated } from "./markers.ts";
 export { annotate, Annotator, type Annotated } from "./markdown/annotator.ts";
 export { emptyTree, reduce, Reducer } from "./reducer.ts";
+export { didYouMean, nearest } from "./nearest.ts";
 export { sha256 } from "./sha256.ts";
 export { snapshotOf, treeOf, withItemsOf } from "./snapshot.ts";
 export { stateHash } from "./state-hash.ts";

@@ -1,6 +1,6 @@
 import type { ChatSettings } from "@deltawire/tasks/chats";
 import type { Config } from "../config/config.ts";
-import { didYouMean } from "../config/nearest.ts";
+import { didYouMean } from "@deltawire/tasks";
 import { Problem } from "../problem.ts";
 import { noSuchGroup, usableGroups } from "../tasks/usable-groups.ts";
 

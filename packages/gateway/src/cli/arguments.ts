@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { didYouMean } from "../config/nearest.ts";
+import { didYouMean } from "@deltawire/tasks";
 import { commandNames, options, type CommandName } from "./options.ts";
 
 /** What the command line asks for. */

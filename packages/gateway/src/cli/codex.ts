@@ -1,7 +1,7 @@
 import { modelIn } from "../codex/arguments.ts";
 import { codexCommand } from "../codex/command.ts";
 import { dataFolderOf } from "../config/find.ts";
-import { didYouMean } from "../config/nearest.ts";
+import { didYouMean } from "@deltawire/tasks";
 import { configFileOf, type LoadedConfig } from "../config/load.ts";
 import { startGateway } from "../gateway.ts";
 import { modelList } from "../models/list.ts";

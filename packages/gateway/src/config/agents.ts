@@ -4,7 +4,7 @@ import { decodeSection, tableOf } from "./decode.ts";
 import type { Reading, Table } from "./decode-value.ts";
 import type { KeyPath } from "./toml-positions.ts";
 import { checkModel, checkThatItChats, type NamedModels } from "./named-model.ts";
-import { didYouMean } from "./nearest.ts";
+import { didYouMean } from "@deltawire/tasks";
 import { usableOptions } from "./options.ts";
 import type { Decoded } from "./settings.ts";
 import { toolGroupsOf, type KnownGroups } from "./tool-groups.ts";

@@ -3,7 +3,7 @@ import type { ChatsConfig } from "./config.ts";
 import { decodeSection } from "./decode.ts";
 import type { Reading } from "./decode-value.ts";
 import { checkModel, checkThatItChats, type NamedModels } from "./named-model.ts";
-import { didYouMean } from "./nearest.ts";
+import { didYouMean } from "@deltawire/tasks";
 import { usableOptions } from "./options.ts";
 import { toolGroupsOf, type KnownGroups } from "./tool-groups.ts";
 

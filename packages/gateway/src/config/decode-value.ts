@@ -1,6 +1,6 @@
 import type { JsonObject } from "@deltawire/wire";
 import type { KeyPath } from "./toml-positions.ts";
-import { didYouMean } from "./nearest.ts";
+import { didYouMean } from "@deltawire/tasks";
 import type { Problems } from "./problems.ts";
 import {
   looksLikeVariable,

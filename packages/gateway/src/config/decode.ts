@@ -1,6 +1,6 @@
 import { decodeValue, isTable, kindOf, type Reading, type Table } from "./decode-value.ts";
 import type { KeyPath } from "./toml-positions.ts";
-import { didYouMean } from "./nearest.ts";
+import { didYouMean } from "@deltawire/tasks";
 import { pathText, type Problems } from "./problems.ts";
 import { settings, settingsOf, type Decoded, type Section } from "./settings.ts";
 

@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 import { bare, isLoopback } from "./addresses.ts";
 import type { UpstreamConfig } from "./config.ts";
 import type { Reading } from "./decode-value.ts";
-import { didYouMean } from "./nearest.ts";
+import { didYouMean } from "@deltawire/tasks";
 import { Problems } from "./problems.ts";
 import type { Overrides } from "./read.ts";
 import { isVariableName, secretOf, type Environment, type Secret } from "./secret.ts";

@@ -4,7 +4,7 @@ import type { ModelAlias, ModelTarget, Price } from "./config.ts";
 import { decodeSection, tableOf } from "./decode.ts";
 import { decodeValue, isTable, type Reading, type Table } from "./decode-value.ts";
 import type { KeyPath } from "./toml-positions.ts";
-import { didYouMean, nearest } from "./nearest.ts";
+import { didYouMean, nearest } from "@deltawire/tasks";
 import { usableOptions } from "./options.ts";
 import type { Problems } from "./problems.ts";
 import { settingsOf, type Decoded } from "./settings.ts";

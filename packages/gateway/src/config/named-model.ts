@@ -3,7 +3,7 @@ import type { ModelAlias } from "./config.ts";
 import type { Reading, Table } from "./decode-value.ts";
 import type { KeyPath } from "./toml-positions.ts";
 import { isKnown, listedModels, warnOfUnlisted, type Targets } from "./model-names.ts";
-import { didYouMean, nearest } from "./nearest.ts";
+import { didYouMean, nearest } from "@deltawire/tasks";
 
 /** What the name of a model may lead to, and what it may not. */
 export interface NamedModels extends Targets {

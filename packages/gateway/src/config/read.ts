@@ -9,7 +9,7 @@ import { decodeSection, placesOf } from "./decode.ts";
 import { isTable, type Reading, type Table } from "./decode-value.ts";
 import { readMcpServers } from "./mcp.ts";
 import { readModelNames } from "./model-names.ts";
-import { didYouMean, nearest } from "./nearest.ts";
+import { didYouMean, nearest } from "@deltawire/tasks";
 import { ConfigError, Problems, type Place } from "./problems.ts";
 import type { Environment } from "./secret.ts";
 import { readServer, type ServerOverrides } from "./server.ts";

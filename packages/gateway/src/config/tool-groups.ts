@@ -1,7 +1,7 @@
 import type { Reading } from "./decode-value.ts";
 import type { KeyPath } from "./toml-positions.ts";
 import type { ReadMcpServers } from "./mcp.ts";
-import { didYouMean } from "./nearest.ts";
+import { didYouMean } from "@deltawire/tasks";
 import { builtInGroups, type ReadTools } from "./tools.ts";
 
 export interface KnownGroups {

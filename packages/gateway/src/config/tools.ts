@@ -3,7 +3,7 @@ import { pathFrom, type Beside } from "./beside.ts";
 import type { ShellConfig, ToolPolicies, ToolsConfig } from "./config.ts";
 import { decodeSection, tableOf } from "./decode.ts";
 import { isTable, type Reading, type Table } from "./decode-value.ts";
-import { didYouMean } from "./nearest.ts";
+import { didYouMean } from "@deltawire/tasks";
 import { pathText } from "./problems.ts";
 import { isVariableName } from "./secret.ts";
 

@@ -11,7 +11,7 @@ import type { UpstreamConfig } from "./config.ts";
 import { decodeSection, decodeTable, tableOf } from "./decode.ts";
 import type { Reading } from "./decode-value.ts";
 import type { KeyPath } from "./toml-positions.ts";
-import { didYouMean } from "./nearest.ts";
+import { didYouMean } from "@deltawire/tasks";
 import type { Place } from "./problems.ts";
 import { flagsOf } from "./profile-flags.ts";
 import { isHeaderName, isHeaderValue, type Secret } from "./secret.ts";

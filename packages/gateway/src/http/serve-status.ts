@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
 import { errorText } from "@deltawire/agent";
-import { quoted } from "@deltawire/tasks";
+import { didYouMean, quoted } from "@deltawire/tasks";
 import type { Config, UpstreamConfig } from "../config/config.ts";
-import { didYouMean } from "../config/nearest.ts";
 import type { ModelDiscovery } from "../models/discovery.ts";
 import type { CachedModelList, ModelListCache } from "../models/list-cache.ts";
 import { modelsOf } from "../models/resolve.ts";

@@ -1,6 +1,6 @@
 import type { Config, ModelTarget, UpstreamConfig } from "../config/config.ts";
 import { knownKeys, type KnownKey } from "../config/environment.ts";
-import { didYouMean } from "../config/nearest.ts";
+import { didYouMean } from "@deltawire/tasks";
 import type { DiscoveredModel } from "./parse.ts";
 
 /** What each upstream said that it has, by the upstream's name. */

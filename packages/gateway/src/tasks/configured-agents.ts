@@ -13,9 +13,8 @@ import {
   type Tool,
   type ToolGroup,
 } from "@deltawire/agent";
-import { quoted } from "@deltawire/tasks";
+import { didYouMean, quoted } from "@deltawire/tasks";
 import type { AgentConfig, Config, McpConfig, ToolPolicies } from "../config/config.ts";
-import { didYouMean } from "../config/nearest.ts";
 import { knownModel } from "../config/known-models.ts";
 import { noSuchGroup } from "./usable-groups.ts";
 

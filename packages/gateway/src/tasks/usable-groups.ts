@@ -1,6 +1,5 @@
-import { quoted } from "@deltawire/tasks";
+import { didYouMean, quoted } from "@deltawire/tasks";
 import type { Config } from "../config/config.ts";
-import { didYouMean } from "../config/nearest.ts";
 
 /** The tool groups that can be switched on: those that need a folder have one, and those who are to be asked are there. */
 export function usableGroups({ tools, mcp, agents }: Config): string[] {

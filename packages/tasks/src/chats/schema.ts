@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import type { JsonObject } from "../json.ts";
+import { didYouMean } from "../nearest.ts";
 import { isWellFormed } from "../well-formed.ts";
 import { at, isPlainObject, jsonUpTo, problem } from "./check-value.ts";
 
@@ -65,7 +66,9 @@ export function object<const Entries extends v.ObjectEntries>(
         !Object.hasOwn(entries, name) && input[name] !== undefined;
       const key = Object.keys(input).find(isUnknown);
       if (key === undefined) return;
-      const message = `unknown field; there are ${Object.keys(entries).join(", ")}`;
+      const known = Object.keys(entries);
+      const hint = key.length > 100 ? "" : didYouMean(key, known);
+      const message = `unknown field;${hint} there are ${known.join(", ")}`;
       addIssue({ message, path: issuePath(input, key) });
     }),
     v.transform((input) => Object.fromEntries(Object.entries(input).filter(isPresent))),

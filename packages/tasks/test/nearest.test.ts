@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { didYouMean, nearest } from "../src/config/nearest.ts";
+import { didYouMean, nearest } from "@deltawire/tasks";
 
 const settings = ["host", "port", "base_url", "api_key", "idle_timeout_seconds", "models"];
 
