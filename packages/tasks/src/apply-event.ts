@@ -29,7 +29,7 @@ const table: { [T in TaskEventType]: Handler<T> } = {
     if (task === undefined) return;
     if (event.epoch !== undefined) task.epoch = event.epoch;
     // No process was there to answer meanwhile.
-    if (event.recovered === true) task.model_since = undefined;
+    if (event.recovered === true) task.model_since = null;
   },
   "task.paused": (draft, event) => setStatus(draft, event, "paused"),
   "task.input_required": (draft, event) => setStatus(draft, event, "input_required"),
@@ -301,9 +301,9 @@ function addElapsed(
   until: string | undefined,
 ): void {
   const start = task[since];
-  if (start === undefined) return;
-  // Not deleted: that would make every later copy of the task a tenth slower.
-  task[since] = undefined;
+  if (typeof start !== "string") return;
+  // Not deleted: that would make every later copy of the task slower.
+  task[since] = null;
   if (until === undefined) return;
   // oxlint-disable-next-line no-restricted-globals -- It parses what events say; no clock is read.
   const [from, to] = [Date.parse(start), Date.parse(until)];

@@ -16,7 +16,7 @@ export class TaskError extends Error {
     message: string,
     options: { cause?: unknown; path?: string } = {},
   ) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    super(message, options);
     this.name = "TaskError";
     this.code = code;
     this.path = options.path;

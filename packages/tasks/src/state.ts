@@ -58,8 +58,8 @@ export interface TaskState {
   readonly model_ms?: number;
   readonly waited_ms?: number;
   /** In ISO 8601, while the model answers or the task waits: the time since then is in neither sum yet. */
-  readonly model_since?: string | undefined;
-  readonly waiting_since?: string | undefined;
+  readonly model_since?: string | null;
+  readonly waiting_since?: string | null;
 }
 
 export interface TaskWarning {

@@ -680,8 +680,8 @@ describe("how long a task took", () => {
   test("is summed up over rounds and waits", () => {
     const task = after(asked(1), answered(3), waits(4), works(9), asked(10), answered(11));
     expect(task).toMatchObject({ model_ms: 3000, waited_ms: 5000 });
-    expect(task.model_since).toBeUndefined();
-    expect(task.waiting_since).toBeUndefined();
+    expect(task.model_since).toBeNull();
+    expect(task.waiting_since).toBeNull();
   });
 
   test("goes on until the end of the task", () => {

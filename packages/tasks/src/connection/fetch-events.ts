@@ -55,8 +55,7 @@ export function eventsOverFetch<Signal>(
       const reader = body.getReader();
       for (;;) {
         const { done, value } = await reader.read();
-        if (done || value === undefined)
-          return handlers.closed("the gateway has ended the connection");
+        if (done || value === undefined) return handlers.closed();
         handlers.activity();
         for (const data of sse.push(value))
           handlers.event(JSON.parse(data) as TaskStreamEvent | ChatsStreamEvent);

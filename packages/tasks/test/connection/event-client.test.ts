@@ -407,7 +407,7 @@ describe("over fetch", () => {
     expect(seen).toEqual([
       { type: "chats.heartbeat", head: 1 },
       { type: "x" },
-      { closed: "the gateway has ended the connection", cause: undefined },
+      { closed: undefined, cause: undefined },
     ]);
   });
 
