@@ -114,12 +114,15 @@ describe("a gateway serves", () => {
     await until("the line", () => readFileSync(file, "utf8").includes('"lines":'));
     const lines = readFileSync(file, "utf8").trim().split("\n").filter(Boolean);
     const entries = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
-    expect(entries).toMatchObject([
-      { msg: "request" },
-      { msg: "lines of the log were lost: they could not be written" },
-    ]);
+    const lost = "lines of the log were lost: they could not be written";
+    const reports = entries.filter(({ msg }) => msg === lost);
+    expect(reports).toHaveLength(1);
+    // The line of the last request before the file was emptied may come after that.
+    const requests = entries.filter(({ msg }) => msg === "request").length;
+    expect([1, 2]).toContain(requests);
+    expect(entries).toHaveLength(requests + 1);
     // A line that was cut is not whole.
-    expect(Number(entries[1]?.["lines"]) + before).toBeGreaterThanOrEqual(20);
+    expect(Number(reports[0]?.["lines"]) + before + requests).toBeGreaterThanOrEqual(21);
     gateway.child.kill("SIGTERM");
     expect(await gateway.ended).toBe(0);
   });

@@ -197,6 +197,8 @@ describe("each chat", () => {
 test("the palette says that it could not search, not that there is nothing", async () => {
   const tab = await (await stage.person()).tab();
   await tab.route(/\/api\/chats\?.*\bq=/, (route) => route.abort());
+  // Drawn: before that the page has no shortcuts.
+  await list(tab).waitFor();
   await tab.keyboard.press("Control+k");
   const palette = tab.getByRole("dialog");
   await palette.getByRole("combobox").fill("zebras that nobody mentioned");
