@@ -7,17 +7,19 @@ import { repositoryFiles, root } from "./repository-files.ts";
 import { runNode } from "./run-node.ts";
 
 type Row = { line: number; cells: string[] };
+type TestFile = { name: string; text: string };
 
 const page = read("docs/wire-mapping.md");
 const readme = read("packages/wire/README.md");
-const titles = new Set(
-  repositoryFiles(/\.test\.ts$/, "packages/wire/test").flatMap(({ text }) => titlesIn(text)),
-);
+const testFiles = repositoryFiles(/\.test\.ts$/, "packages/wire/test").map(({ path, text }) => ({
+  name: path.replace("packages/wire/test/", "").replace(".test.ts", ""),
+  text,
+}));
 
 describe("docs/wire-mapping.md", () => {
-  test("every row names tests that exist", () => {
+  test("every field of a table is in one of the test files named above the table", () => {
     expect(rowsIn(page).length).toBeGreaterThan(100);
-    expect(faultsIn(page, titles)).toEqual([]);
+    expect(findMappingErrors(page, testFiles)).toEqual([]);
   });
 
   test("every field of both requests is there", () => {
@@ -41,41 +43,23 @@ describe("docs/wire-mapping.md", () => {
 });
 
 describe("the check itself", () => {
-  const table = (test: string) =>
-    `| from | to | test |\n| --- | --- | --- |\n| a | b | ${test} |\n`;
-  const known = new Set(["one thing", "another %s"]);
+  const files = [
+    { name: "one", text: "expect(request.temperature).toBe(1);" },
+    { name: "two", text: "expect(request.top_p).toBe(1);" },
+  ];
+  const section = (tests: string) =>
+    `### Fields\n\n${tests}\n\n| from | to |\n| --- | --- |\n| \`temperature\`, a number | the same |\n`;
 
-  test("passes a row whose tests exist", () => {
-    expect(faultsIn(table("`one thing`<br>`another %s`"), known)).toEqual([]);
+  test("accepts a section whose test files contain its fields", () => {
+    expect(findMappingErrors(section("Tests: `two`, `one`."), files)).toEqual([]);
   });
 
   test.each([
-    ["a test that does not exist", table("`nothing`"), "line 3: no test `nothing`"],
-    ["one of two that does not", table("`one thing`<br>`no`"), "line 3: no test `no`"],
-    ["no test at all", table("-"), "line 3: names no test"],
-    ["a column too few", "| from | to |\n| --- | --- |\n| a | b |\n", "line 3: 2 columns, not 3"],
-  ])("fails a row with %s", (_title, bad, fault) => {
-    expect(faultsIn(bad, known)).toEqual([fault]);
-  });
-
-  test("knows a title, a template and a title in a table, and nothing else", () => {
-    const source = [
-      'test("a plain \\"title\\"", () => {});',
-      "test.each(list)(",
-      '  "a template of %s",',
-      ");",
-      "test.each([",
-      '  ["a title in a table", 1],',
-      '  ["word", 2],',
-      '])("%s", () => {});',
-      'expect("no title").toBe("none");',
-    ].join("\n");
-    expect(titlesIn(source)).toEqual([
-      'a plain "title"',
-      "a template of %s",
-      "%s",
-      "a title in a table",
-    ]);
+    ["a test file that does not exist", "Tests: `three`.", "line 3: no test file `three`"],
+    ["a field that its test files lack", "Tests: `two`.", "line 7: `temperature` is not tested"],
+    ["no test files", "", "line 7: no `Tests:` line above the table"],
+  ])("reports %s", (_title, tests, error) => {
+    expect(findMappingErrors(section(tests), files)).toContain(error);
   });
 
   test("sees a field, a type and an export that are missing", () => {
@@ -155,29 +139,29 @@ function rowsIn(text: string): Row[] {
   });
 }
 
-function faultsIn(text: string, known: ReadonlySet<string>): string[] {
-  return rowsIn(text).flatMap(({ line, cells }) => {
-    if (cells.length !== 3) return [`line ${line}: ${cells.length} columns, not 3`];
-    const named = [...(cells[2] ?? "").matchAll(/`([^`]+)`/g)].map(([, title = ""]) => title);
-    if (named.length === 0) return [`line ${line}: names no test`];
-    return named
-      .filter((title) => !known.has(title))
-      .map((title) => `line ${line}: no test \`${title}\``);
+/** Returns what is wrong with the tables of a page: test files that do not exist, fields that their files do not contain. */
+function findMappingErrors(text: string, files: readonly TestFile[]): string[] {
+  const errors: string[] = [];
+  const rows = new Map(rowsIn(text).map((row) => [row.line, row]));
+  let named: TestFile[] = [];
+  text.split("\n").forEach((line, index) => {
+    const at = `line ${index + 1}`;
+    if (line.startsWith("#")) named = [];
+    if (line.startsWith("Tests: ")) {
+      const names = [...line.matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name);
+      named = files.filter(({ name }) => names.includes(name));
+      const unknown = names.filter((name) => !named.some((file) => file.name === name));
+      errors.push(...unknown.map((name) => `${at}: no test file \`${name}\``));
+    }
+    const row = rows.get(index + 1);
+    if (!row) return;
+    if (named.length === 0) errors.push(`${at}: no \`Tests:\` line above the table`);
+    const [, code = ""] = /`([^`]+)`/.exec(row.cells[0] ?? "") ?? [];
+    const words = code.match(/[A-Za-z_]\w+/g) ?? [];
+    const missingWord = words.find((word) => !named.some((file) => file.text.includes(word)));
+    if (missingWord !== undefined) errors.push(`${at}: \`${missingWord}\` is not tested`);
   });
-}
-
-/** Titles of tests, templates of `test.each`, and titles of several words that begin a row of a table. */
-function titlesIn(source: string): string[] {
-  const text = '"((?:[^"\\\\\\n]|\\\\.)*)"';
-  const found = (pattern: string) =>
-    [...source.matchAll(new RegExp(pattern, "gm"))].map(
-      ([, title = ""]) => JSON.parse(`"${title}"`) as string,
-    );
-  return [
-    ...found(`^\\s*test\\(\\s*${text},`),
-    ...found(`\\)\\(\\s*${text},`),
-    ...found(`^\\s*\\[\\s*${text},`).filter((title) => title.includes(" ")),
-  ];
+  return errors;
 }
 
 /** The fields that an interface itself lists. */

@@ -324,20 +324,10 @@ function keysTable(): string {
   );
 }
 
-/** With columns of one width, as the formatter has them. */
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const cells = [head, ...rows].map((row) => row.map((text) => text.replaceAll("|", "\\|")));
-  const widths = head.map((_, column) =>
-    Math.max(...cells.map((row) => (row[column] ?? "").length)),
-  );
-  const lines = cells.map((row) =>
-    line(row.map((text, column) => text.padEnd(widths[column] ?? 0))),
-  );
-  return [lines[0], line(widths.map((width) => "-".repeat(width))), ...lines.slice(1)].join("\n");
-}
-
-function line(cells: readonly string[]): string {
-  return `| ${cells.join(" | ")} |`;
+  const line = (cells: readonly string[]) =>
+    `| ${cells.map((text) => text.replaceAll("|", "\\|")).join(" | ")} |`;
+  return [head, head.map(() => "---"), ...rows].map(line).join("\n");
 }
 
 if (import.meta.main)
